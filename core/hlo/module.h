@@ -41,6 +41,7 @@ struct Shape {
   // Same element type and dims; layouts do not matter.
   bool same_type(const Shape& other) const;
   std::string text(bool with_layout = false) const;  // "s8[32,64]", "(f32[], s32[2])"
+  bool operator==(const Shape&) const = default;
 };
 
 // The value of a constant. Bits are stored per element in row-major order, little-endian, whole bytes per
@@ -50,19 +51,23 @@ struct Literal {
   std::string bytes;
   bool elided = false;            // written as {...}: the values are unknown
   std::vector<Literal> elements;  // of a tuple
+  bool operator==(const Literal&) const = default;
 };
 
 struct WindowDim {
   int64_t size = 1, stride = 1, pad_low = 0, pad_high = 0, lhs_dilate = 1, rhs_dilate = 1;
   bool reversal = false;
+  bool operator==(const WindowDim&) const = default;
 };
 
 struct SliceDim {
   int64_t start = 0, limit = 0, stride = 1;
+  bool operator==(const SliceDim&) const = default;
 };
 
 struct PadDim {
   int64_t low = 0, high = 0, interior = 0;
+  bool operator==(const PadDim&) const = default;
 };
 
 // The attributes with a meaning for some opcode, parsed. Lists that were not written are empty.
@@ -85,6 +90,7 @@ struct Attributes {
   // sharding, backend_config, frontend_attributes, gather and scatter dimension numbers, unknown attributes,
   // ...).
   std::vector<std::pair<std::string, std::string>> other;
+  bool operator==(const Attributes&) const = default;
 };
 
 // One instruction. Operands are indices of earlier instructions of the same computation.
@@ -115,5 +121,8 @@ struct Module {
 
   const Computation& entry_computation() const { return computations[entry]; }
 };
+
+// Equal in all but the locations.
+bool equivalent(const Module& a, const Module& b);
 
 }  // namespace zomboss::hlo
