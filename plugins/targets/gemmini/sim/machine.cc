@@ -29,7 +29,7 @@ Status check_memory(const char* name, uint32_t banks, uint32_t rows) {
 }  // namespace
 
 Status check_machine(const Machine& machine) {
-  ZB_TRY(check_range("dim", machine.dim, 2, 128));
+  ZB_TRY(check_range("dim", machine.dim, 2, kMaxDim));
   if (!std::has_single_bit(machine.dim)) {
     return invalid_argument(
         fmt::format("gemmini configuration: dim is {}, must be a power of two", machine.dim));

@@ -8,6 +8,8 @@
 
 namespace zomboss::gemmini {
 
+inline constexpr uint32_t kMaxDim = 128;
+
 // Elements are int8 and accumulators int32; everything else is free. A plain value.
 struct Machine {
   uint32_t dim = 0;                // the array has dim x dim multipliers; one local row holds dim elements
@@ -29,8 +31,8 @@ struct Machine {
   uint32_t loop_accumulator_rows() const { return accumulator_rows / 2; }
 };
 
-// Ok, or which field cannot be simulated and why: dim is a power of two in 2..128, rows divide into banks,
-// capacities keep row numbers within the address word, entries are in 1..64.
+// Ok, or which field cannot be simulated and why: dim is a power of two in 2..kMaxDim, rows divide into
+// banks, capacities keep row numbers within the address word, entries are in 1..64.
 Status check_machine(const Machine& machine);
 
 }  // namespace zomboss::gemmini
