@@ -1,0 +1,74 @@
+// Hill climbing from Candidate-0 over points that differ from the current one in a single decision; where a
+// catalog has no such row, over the rows at the least Hamming distance. At a local optimum it restarts from a
+// random point that was not visited, and stops when its restarts are used up.
+//
+// Options:
+//   improvement  "first": go on from the first better neighbour (default); "best": try all neighbours, take
+//   the best reach        before a restart, also try neighbours of up to this many decisions (1..4, default
+//   2; first only) restarts     how many (0..1000000, default 1000000) batch        neighbours of one
+//   proposal (1..64, default 1). More of them use more workers and learn less per
+//                evaluation; the result depends on it, but never on the number of workers
+//
+// Neighbours are tried in the order of what changed decisions are expected to do (effects.h), so that a few
+// evaluations go far.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "plugins/policies/common/space.h"
+#include "plugins/policies/hill/effects.h"
+#include "zomboss/sdk/plugin.h"
+#include "zomboss/sdk/random.h"
+
+namespace zomboss::policies {
+
+// All that changes during a search; saved and loaded as a whole (hill_state.cc).
+struct HillState {
+  Point current;               // where the climb stands
+  double latency = 0;          // of current
+  Point best_neighbour;        // improvement = best: the best of this round, empty when none is better
+  double best_latency = 0;     // of best_neighbour
+  std::set<Point> visited;     // requested or realized
+  std::vector<Point> pending;  // of the last proposal, in order, until they are answered
+  bool restarting = false;     // pending is the start of a new climb
+  uint64_t restarts = 0;       // done
+  uint64_t random_position = 0;
+  Effects effects;
+};
+
+std::string save_state(const Space& space, const HillState& state);
+// Data loss when damaged or of another search. `fresh` is the state of a new search in this space.
+Result<HillState> load_state(const Space& space, const HillState& fresh, Bytes bytes);
+
+class HillPolicy {
+ public:
+  static Result<std::unique_ptr<HillPolicy>> create(sdk::Call&, const wire::OptionsT& options);
+  Status start(sdk::Call&, const wire::SearchContextT& context);
+  Result<wire::ProposalT> propose(sdk::Call&, const wire::SearchStateT& state);
+  Status observe(sdk::Call&, const wire::FeedbackBatchT& feedback);
+  Result<std::string> save(sdk::Call&) const { return save_state(space_, state_); }
+  Status load(sdk::Call&, Bytes bytes);
+
+ private:
+  std::vector<Point> neighbours() const;  // unvisited, most promising first
+  std::vector<Point> catalog_neighbours() const;
+  std::vector<Point> free_neighbours() const;
+  void order(std::vector<Point>& points) const;
+  bool random_point(Point& point);
+  wire::ProposalT propose_points(const std::vector<Point>& points, std::string why);
+  void answer(const Point& realized, const wire::FeedbackT& item);
+
+  bool first_ = true;
+  int64_t reach_ = 2;
+  int64_t restarts_ = 1'000'000;
+  int64_t batch_ = 1;
+  uint64_t seed_ = 0;
+  Space space_;
+  HillState state_;
+};
+
+}  // namespace zomboss::policies
