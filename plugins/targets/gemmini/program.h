@@ -1,0 +1,40 @@
+// The Program message of this target: format "gemmini-rocc/1". `code` is one record of 20 bytes a command,
+// funct as u32, rs1 and rs2 as u64, little endian. Buffers are the DRAM segments. Pure functions; any thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/targets/gemmini/mapping.h"
+#include "plugins/targets/gemmini/problem.h"
+#include "plugins/targets/gemmini/sim/command.h"
+#include "plugins/targets/gemmini/sim/dram.h"
+#include "zomboss/schema/program_generated.h"
+#include "zomboss/schema/tensors_generated.h"
+
+namespace zomboss::gemmini {
+
+inline constexpr std::string_view kProgramFormat = "gemmini-rocc/1";
+
+// All buffers of problem and form at their places, and notes that count the commands and the bytes they move.
+wire::ProgramT make_program(const Problem& problem, const Form& form, std::span<const Command> commands,
+                            std::string_view spec_hash);
+// Adds the counts to a program whose code is final.
+void add_notes(wire::ProgramT& program, std::span<const Command> commands);
+
+std::vector<uint8_t> pack(std::span<const Command> commands);
+Result<std::vector<Command>> unpack(std::span<const uint8_t> code);
+
+// The DRAM at the start of a run: constants and inputs in place, outputs and scratch zero. Inputs are matched
+// by their position; a size that differs is an error. Checks everything about the buffers.
+Result<Dram> initial_dram(const wire::ProgramT& program, const wire::TensorsT& inputs);
+// The outputs after a run, in order.
+Result<std::vector<wire::TensorT>> read_outputs(const wire::ProgramT& program, Dram& dram);
+
+// Lowers one mapping completely: primitive schedule, transformations, schedule check, code.
+Result<std::vector<Command>> lower_mapping(const Problem& problem, const Mapping& mapping,
+                                           const Machine& machine);
+
+}  // namespace zomboss::gemmini
