@@ -75,8 +75,8 @@ class Evaluator final : public Context {
       const hlo::Instruction& instruction = computation.instructions[i];
       if (!live.live[i]) continue;
       operands.clear();
+      for (const uint32_t operand : instruction.operands) operands.push_back(values[operand]);
       for (const uint32_t operand : instruction.operands) {
-        operands.push_back(values[operand]);
         if (live.last_use[operand] == i) values[operand] = {};
       }
       auto value = run_instruction(instruction, operands, arguments);
