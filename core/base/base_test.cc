@@ -85,7 +85,10 @@ TEST(Text, SuggestsTheNearestNameOnlyWhenNear) {
   const std::vector<std::string> names = {"tile_m", "tile_n", "buffering"};
   EXPECT_EQ(did_you_mean("tile_mm", names), "; did you mean 'tile_m'?");
   EXPECT_EQ(did_you_mean("bufering", names), "; did you mean 'buffering'?");
+  EXPECT_EQ(did_you_mean("title_m", names), "; did you mean 'tile_m'?");
   EXPECT_EQ(did_you_mean("zebra", names), "");
+  const std::vector<std::string> keys = {"hlo"};
+  EXPECT_EQ(did_you_mean("hol", keys), "; did you mean 'hlo'?");
 }
 
 TEST(Text, FormatsBytes) {

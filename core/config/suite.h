@@ -1,0 +1,35 @@
+// A suite file: a list of workloads for one target, e.g. workloads/gemmini.toml.
+//
+//   name = "gemmini"
+//   target = "gemmini"
+//   [[instance]]
+//   name = "gemm_c1"             # optional: the file's name without ".hlo"
+//   family = "gemm"
+//   config = "C1"
+//   hlo = "gemmini/gemm_c1.hlo"  # relative to the suite file
+//   contract = "x.toml"          # optional, likewise
+//   params = "M=32 K=32 N=32"    # optional, for people
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/source.h"
+
+namespace zomboss::config {
+
+struct Instance {
+  std::string name, family, config, params;
+  std::string hlo;       // path as the current folder sees it
+  std::string contract;  // likewise; empty = defaults
+};
+
+struct Suite {
+  std::string name, target;
+  std::vector<Instance> instances;
+};
+
+// All errors of the file at once, with file:line:col. Does not open the HLO files.
+Result<Suite> read_suite(const std::string& path);
+
+}  // namespace zomboss::config

@@ -1,0 +1,157 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/evaluate/compare.h"
+#include "core/evaluate/workload.h"
+
+namespace zomboss::evaluate {
+namespace {
+
+using hlo::DType;
+using oracle::make_tensor;
+using oracle::Tensor;
+
+wire::ContractT exact() {
+  return {};
+}
+
+wire::ContractT tolerance() {
+  wire::ContractT contract;
+  contract.acceptance = wire::Acceptance::Tolerance;
+  contract.absolute = 0.01;
+  contract.relative = 0.1;
+  contract.match_rate = 0.75;
+  contract.worst_factor = 4;
+  return contract;
+}
+
+Comparison compare_one(const Tensor& expected, const Tensor& got, const wire::ContractT& contract) {
+  return compare(std::span(&expected, 1), std::span(&got, 1), contract);
+}
+
+Tensor floats(std::vector<float> values) {
+  const auto size = static_cast<int64_t>(values.size());
+  return make_tensor<float>(DType::F32, {size}, values);
+}
+
+TEST(Compare, ExactNamesTheFirstDifferenceAndCounts) {
+  const Tensor expected = make_tensor<int8_t>(DType::S8, {2, 3}, {1, 2, 3, 4, 5, 6});
+  const Tensor got = make_tensor<int8_t>(DType::S8, {2, 3}, {1, 2, 3, 4, 7, 9});
+  EXPECT_TRUE(compare_one(expected, expected, exact()).accepted);
+  const Comparison comparison = compare_one(expected, got, exact());
+  EXPECT_FALSE(comparison.accepted);
+  EXPECT_EQ(comparison.mismatches, 2u);
+  EXPECT_EQ(comparison.first_difference, "output 0 at [1,1]: got 7, expected 5");
+  EXPECT_EQ(comparison.reason,
+            "2 of 6 elements differ, worst by 3; first: output 0 at [1,1]: got 7, expected 5");
+}
+
+TEST(Compare, RefusesOtherCountsTypesAndShapes) {
+  const Tensor expected = make_tensor<int8_t>(DType::S8, {2}, {1, 2});
+  EXPECT_EQ(compare(std::span(&expected, 1), {}, exact()).reason, "0 outputs, expected 1");
+  EXPECT_EQ(compare_one(expected, make_tensor<int8_t>(DType::S8, {2, 1}, {1, 2}), exact()).reason,
+            "output 0 is s8[2,1], expected s8[2]");
+  EXPECT_EQ(compare_one(expected, make_tensor<uint8_t>(DType::U8, {2}, {1, 2}), exact()).reason,
+            "output 0 is u8[2], expected s8[2]");
+}
+
+TEST(Compare, ToleranceIsTheLargerOfAbsoluteAndRelative) {
+  EXPECT_EQ(compare_one(floats({0, 10}), floats({0.009f, 10.9f}), tolerance()).mismatches, 0u);
+  EXPECT_EQ(compare_one(floats({0, 10}), floats({0.011f, 11.1f}), tolerance()).mismatches, 2u);
+}
+
+TEST(Compare, ToleranceAcceptsByRateButNoElementFarOff) {
+  EXPECT_TRUE(compare_one(floats({1, 1, 1, 1}), floats({1, 1, 1, 1.3f}), tolerance()).accepted);
+  EXPECT_FALSE(compare_one(floats({1, 1, 1, 1}), floats({1, 1, 1.3f, 1.3f}), tolerance()).accepted);
+  EXPECT_FALSE(compare_one(floats({1, 1, 1, 1}), floats({1, 1, 1, 1.5f}), tolerance()).accepted);
+}
+
+TEST(Compare, NanAndInfinityMustMatch) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(compare_one(floats({nan, inf}), floats({-nan, inf}), tolerance()).accepted);
+  EXPECT_FALSE(compare_one(floats({nan, 1, 1, 1}), floats({1, 1, 1, 1}), tolerance()).accepted);
+  EXPECT_FALSE(compare_one(floats({1, 1, 1, 1}), floats({nan, 1, 1, 1}), tolerance()).accepted);
+  EXPECT_FALSE(compare_one(floats({inf, 1, 1, 1}), floats({-inf, 1, 1, 1}), tolerance()).accepted);
+}
+
+TEST(Generate, DependsOnSeedAndInputAlone) {
+  const auto make = [](uint64_t seed, uint64_t input) {
+    return *generate(default_generator(DType::S8), DType::S8, {64}, seed, input);
+  };
+  EXPECT_EQ(make(1, 0), make(1, 0));
+  EXPECT_NE(make(1, 0).bytes, make(2, 0).bytes);
+  EXPECT_NE(make(1, 0).bytes, make(1, 1).bytes);
+}
+
+TEST(Generate, CoversTheFullRangeOfInt8AndKeepsToStatedBounds) {
+  const auto wide =
+      oracle::tensor_values<int8_t>(*generate(default_generator(DType::S8), DType::S8, {4096}, 1, 0));
+  EXPECT_EQ(*std::min_element(wide.begin(), wide.end()), -128);
+  EXPECT_EQ(*std::max_element(wide.begin(), wide.end()), 127);
+  const auto narrow =
+      oracle::tensor_values<int8_t>(*generate({Distribution::kUniform, -3, 2}, DType::S8, {4096}, 1, 0));
+  EXPECT_EQ(*std::min_element(narrow.begin(), narrow.end()), -3);
+  EXPECT_EQ(*std::max_element(narrow.begin(), narrow.end()), 2);
+}
+
+TEST(Generate, RefusesTypesItCannotMakeAndSizesThatDoNotFit) {
+  EXPECT_FALSE(generate({}, DType::C64, {2}, 1, 0).ok());
+  EXPECT_FALSE(generate({}, DType::S8, {int64_t{1} << 40}, 1, 0).ok());
+}
+
+constexpr const char* kLinear =
+    "HloModule linear\n"
+    "ENTRY main {\n"
+    "  x = s8[2,3] parameter(0)\n"
+    "  w = s8[3,2] parameter(1)\n"
+    "  ROOT d = s32[2,2] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+    "}\n";
+
+TEST(Workload, HoldsGraphContractInputsAndOracleOutputs) {
+  const Source source("linear.hlo", kLinear);
+  Diagnostics diagnostics(source);
+  const auto workload = load_workload(source, "linear", {}, diagnostics);
+  ASSERT_TRUE(workload.ok()) << workload.status().message();
+  EXPECT_EQ(workload->message.name, "linear");
+  EXPECT_EQ(workload->message.contract->acceptance, wire::Acceptance::Exact);
+  const auto reference = make_reference(*workload);
+  ASSERT_TRUE(reference.ok()) << reference.status().message();
+  const auto x = oracle::tensor_values<int8_t>(reference->inputs[0]);
+  const auto w = oracle::tensor_values<int8_t>(reference->inputs[1]);
+  const auto y = oracle::tensor_values<int32_t>(reference->outputs[0]);
+  for (size_t m = 0; m < 2; ++m)
+    for (size_t n = 0; n < 2; ++n) {
+      int sum = 0;
+      for (size_t k = 0; k < 3; ++k) sum += x[m * 3 + k] * w[k * 2 + n];
+      EXPECT_EQ(y[m * 2 + n], sum);
+    }
+}
+
+TEST(Workload, TheHashCoversTheContract) {
+  const Source source("linear.hlo", kLinear);
+  const auto hash = [&](const Contract& contract) {
+    Diagnostics diagnostics(source);
+    return load_workload(source, "linear", contract, diagnostics)->message.hash;
+  };
+  Contract seeded, ranged;
+  seeded.seed = 2;
+  ranged.inputs["x"] = {Distribution::kUniform, -1, 1};
+  EXPECT_EQ(hash({}), hash({}));
+  EXPECT_NE(hash({}), hash(seeded));
+  EXPECT_NE(hash({}), hash(ranged));
+}
+
+TEST(Workload, AContractForAnUnknownInputIsAnErrorWithASuggestion) {
+  const Source source("linear.hlo", kLinear);
+  Diagnostics diagnostics(source);
+  Contract contract;
+  contract.inputs["xx"] = {};
+  EXPECT_EQ(load_workload(source, "linear", contract, diagnostics).status().message(),
+            "the contract names the input 'xx', which is no parameter of the HLO; did you mean 'x'?");
+}
+
+}  // namespace
+}  // namespace zomboss::evaluate

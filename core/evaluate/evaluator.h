@@ -1,0 +1,41 @@
+// Evaluation of one plan: lower, simulate, compare with the oracle, time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/evaluate/compare.h"
+#include "core/evaluate/target.h"
+#include "core/evaluate/workload.h"
+
+namespace zomboss::evaluate {
+
+// What came of one plan. outcome Valid: latency is meaningful and the complete output was accepted.
+struct Evaluation {
+  wire::Outcome outcome = wire::Outcome::Valid;
+  uint64_t latency = 0;  // of the simulator, in `unit`
+  std::string unit;
+  std::string reason;  // why it is not Valid: stage, plugin's text or first difference
+  Comparison comparison;
+  std::string program;           // the encoded Program, empty when lowering failed
+  wire::SimulationT simulation;  // without its outputs
+};
+
+// Evaluates plans of one workload on one target. In-process here; a worker process implements the same
+// interface.
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+  // `plan` is legal in the workload's surface. Never fails as a call: whatever goes wrong is the
+  // Evaluation's.
+  virtual Evaluation evaluate(const wire::PlanT& plan) = 0;
+  // The same for a program that comes from elsewhere (an imported kernel).
+  virtual Evaluation evaluate_program(std::string encoded_program) = 0;
+};
+
+// Borrows all three; they outlive it.
+std::unique_ptr<Evaluator> make_in_process_evaluator(Target& target, const Workload& workload,
+                                                     const Reference& reference);
+
+}  // namespace zomboss::evaluate

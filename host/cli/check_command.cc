@@ -1,0 +1,58 @@
+// zomboss check: verify and time a kernel that was exported, or written by hand.
+#include <fmt/format.h>
+
+#include "host/cli/commands.h"
+#include "host/cli/exit.h"
+#include "host/cli/json.h"
+
+namespace zomboss::cli {
+namespace {
+
+Result<evaluate::Evaluation> check(Session& session, const std::string& kernel, const std::string& hlo) {
+  ZB_ASSIGN(const Source text, read_source(kernel));
+  ZB_ASSIGN(const Problem problem, session.problem(hlo, session.options().contract));
+  ZB_ASSIGN(evaluate::Target * target, session.target());
+  ZB_ASSIGN(const wire::ProgramT program,
+            target->import_kernel(problem.workload.encoded, kernel, text.text()));
+  ZB_ASSIGN(const evaluate::Reference reference, evaluate::make_reference(problem.workload));
+  return evaluate::make_in_process_evaluator(*target, problem.workload, reference)
+      ->evaluate_program(encode(program));
+}
+
+}  // namespace
+
+int run_check_command(const CommonOptions& common, const std::string& kernel, const std::string& hlo) {
+  auto session = Session::open(common, {});
+  if (!session.ok()) return fail(common, session.status());
+  const auto evaluation = check(**session, kernel, hlo);
+  if (!evaluation.ok()) return fail(common, evaluation.status());
+  const bool valid = evaluation->outcome == wire::Outcome::Valid;
+  const evaluate::Comparison& comparison = evaluation->comparison;
+  if (common.json) {
+    Json counters = Json::object();
+    for (const auto& counter : evaluation->simulation.counters) counters[counter->name] = counter->value;
+    Json json = {{"schema", "zomboss.check/1"},
+                 {"kernel", kernel},
+                 {"outcome", search::outcome_name(evaluation->outcome)},
+                 {"match_rate", comparison.match_rate()},
+                 {"worst_error", comparison.worst_error},
+                 {"reason", evaluation->reason},
+                 {"latency", evaluation->latency},
+                 {"unit", evaluation->unit},
+                 {"simulator", evaluation->simulation.simulator},
+                 {"counters", counters}};
+    print_json(json);
+  } else if (valid) {
+    fmt::print("{}: verified, {} elements, match rate {:.2f} %, {} {} ({})\n", kernel, comparison.elements,
+               100 * comparison.match_rate(), evaluation->latency, evaluation->unit,
+               evaluation->simulation.simulator);
+    for (const auto& counter : evaluation->simulation.counters)
+      fmt::print("  {:<32} {}{}{}\n", counter->name, counter->value, counter->unit.empty() ? "" : " ",
+                 counter->unit);
+  } else {
+    fmt::print("{}: {}: {}\n", kernel, search::outcome_name(evaluation->outcome), evaluation->reason);
+  }
+  return valid ? kExitSuccess : kExitCheckFailed;
+}
+
+}  // namespace zomboss::cli

@@ -1,0 +1,29 @@
+// The machine-readable forms that the commands print with --json. Every document names its schema and
+// revision.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/mapping/intent.h"
+#include "core/mapping/plan.h"
+#include "core/search/controller.h"
+
+namespace zomboss::cli {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const mapping::Plan& plan);
+Json to_json(const mapping::Surface& surface);
+Json to_json(const search::Trial& trial);
+Json to_json(const wire::BoundT& bound);
+
+// A plan file: {"schema": "zomboss.plan/1", "target", "workload", "hash", "sections": ...}.
+Json plan_document(const mapping::Surface& surface, const mapping::Plan& plan);
+// All decisions of a plan file as hard assignments. Errors name the file and what is wrong.
+Result<mapping::Intent> intent_of_plan_document(const mapping::Surface& surface, const Source& source);
+
+// One document on stdout, followed by a line end.
+void print_json(const Json& json);
+
+}  // namespace zomboss::cli

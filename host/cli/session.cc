@@ -1,0 +1,143 @@
+#include "host/cli/session.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/config/contract_file.h"
+#include "core/mapping/convert.h"
+#include "core/taidl/model.h"
+#include "host/cli/exit.h"
+#include "host/loader/refusal.h"
+
+namespace zomboss::cli {
+
+int exit_code(const Status& status) {
+  if (!loader::refusal_code_of(status).empty()) return kExitPlugin;
+  switch (status.code()) {
+    case Code::kOk:
+      return kExitSuccess;
+    case Code::kAborted:
+      return kExitNoMapping;
+    case Code::kCancelled:
+      return kExitInterrupted;
+    case Code::kInternal:
+    case Code::kUnknown:
+    case Code::kDataLoss:
+      return kExitInternal;
+    default:
+      return kExitUsage;
+  }
+}
+
+std::string shell_word(const std::string& text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_./=:,+@%").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+wire::LogFunction stderr_log() {
+  return [](zb_severity severity, std::string_view plugin, std::string_view text) {
+    if (severity < ZB_WARNING) return;
+    fmt::print(stderr, "zomboss: {}: {}: {}\n", plugin, severity == ZB_WARNING ? "warning" : "error", text);
+  };
+}
+
+Result<std::unique_ptr<Session>> Session::open(const CommonOptions& options,
+                                               const std::vector<std::array<std::string, 3>>& flags) {
+  auto session = std::make_unique<Session>();
+  session->options_ = options;
+  const auto environment = [](const std::string& name) -> std::optional<std::string> {
+    const char* value = std::getenv(name.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  };
+  ZB_ASSIGN(session->config_, config::load_config(options.config_file, environment));
+  for (const std::string& setting : options.settings) ZB_TRY(session->config_.add_setting(setting, "--set"));
+  for (const auto& [key, value, flag] : flags) ZB_TRY(session->config_.add_setting(key + "=" + value, flag));
+  if (!options.target.empty())
+    ZB_TRY(session->config_.add_setting("search.target=" + options.target, "--target"));
+  for (const std::string& param : options.params) {
+    ZB_ASSIGN(const auto override, taidl::parse_override(param));
+    ZB_TRY(session->config_.add_setting(
+        fmt::format("target.{}.params.{}={}", session->target_id(), override.first, override.second),
+        "--param"));
+  }
+  return session;
+}
+
+std::string Session::target_id() const {
+  return config_.text("search.target");
+}
+
+loader::Loader& Session::plugins() {
+  if (plugins_ == nullptr) {
+    std::vector<std::string> folders = options_.plugin_dirs;
+    for (const std::string& folder : config_.texts("plugins.directories")) folders.push_back(folder);
+    loader::LoaderOptions loader_options{loader::default_search_path(folders), std::nullopt};
+    if (const std::string& list = config_.text("plugins.allow_list"); !list.empty())
+      loader_options.allow_list = list;
+    plugins_ = std::make_unique<loader::Loader>(std::move(loader_options));
+  }
+  return *plugins_;
+}
+
+Result<evaluate::Target*> Session::target() {
+  if (target_ == nullptr) {
+    const std::string id = target_id();
+    ZB_ASSIGN(const loader::Plugin* plugin, plugins().load(id, loader::Kind::kTarget));
+    ZB_ASSIGN(target_, evaluate::Target::open(*plugin->descriptor, config_.plugin_options("target", id),
+                                              config_.target_params(id), stderr_log()));
+    for (const std::string& warning : target_->warnings()) fmt::print(stderr, "{}", warning);
+  }
+  return target_.get();
+}
+
+Result<std::unique_ptr<search::Policy>> Session::policy(const std::string& id) {
+  ZB_ASSIGN(const loader::Plugin* plugin, plugins().load(id, loader::Kind::kPolicy));
+  return search::open_policy(*plugin->descriptor, config_.plugin_options("policy", id), stderr_log());
+}
+
+Result<Problem> Session::problem(const std::string& hlo_path, const std::string& contract_path) {
+  Problem problem;
+  problem.path = hlo_path;
+  ZB_ASSIGN(const Source source, read_source(hlo_path));
+  evaluate::Contract contract;
+  if (!contract_path.empty()) {
+    ZB_ASSIGN(contract, config::read_contract(contract_path));
+  }
+  Diagnostics diagnostics(source);
+  const std::string name = std::filesystem::path(hlo_path).stem().string();
+  ZB_ASSIGN(problem.workload, evaluate::load_workload(source, name, contract, diagnostics));
+  for (const Diagnostic& diagnostic : diagnostics.all())
+    fmt::print(stderr, "{}", diagnostics.render(diagnostic));
+  ZB_ASSIGN(evaluate::Target * target, this->target());
+  ZB_ASSIGN(const wire::SurfaceT message, target->surface(problem.workload.encoded));
+  auto full = mapping::from_wire(message);
+  if (!full.ok())
+    return internal_error(fmt::format("target {} {}: its surface is not valid: {}", target->id(),
+                                      target->version(), full.status().message()));
+  problem.full = std::make_unique<mapping::Surface>(*std::move(full));
+  ZB_ASSIGN(mapping::Surface derived, resolver::derive_domains(*problem.full));
+  problem.surface = std::make_unique<mapping::Surface>(std::move(derived));
+  problem.resolver = std::make_unique<resolver::Resolver>(*problem.surface);
+  return problem;
+}
+
+std::string Session::reproduce_flags(const std::string& contract_path) const {
+  std::string flags = " --target " + target_id();
+  if (!contract_path.empty()) flags += " --contract " + shell_word(contract_path);
+  for (const std::string& folder : options_.plugin_dirs) flags += " --plugin-dir " + shell_word(folder);
+  if (!options_.config_file.empty()) flags += " --config " + shell_word(options_.config_file);
+  for (const std::string& param : options_.params) flags += " --param " + shell_word(param);
+  for (const std::string& setting : options_.settings) flags += " --set " + shell_word(setting);
+  return flags;
+}
+
+}  // namespace zomboss::cli
