@@ -62,7 +62,10 @@ std::optional<toml::table> parse_toml(const Source& source, Diagnostics& diagnos
   try {
     return toml::parse(source.text(), source.name());
   } catch (const toml::parse_error& error) {
-    diagnostics.error(location_of(error.source()), std::string(error.description()));
+    std::string description(error.description());
+    if (!description.empty() && description[0] >= 'A' && description[0] <= 'Z')
+      description[0] = static_cast<char>(description[0] - 'A' + 'a');
+    diagnostics.error(location_of(error.source()), "not valid TOML: " + description);
   }
   return std::nullopt;
 }
