@@ -101,7 +101,7 @@ void check_computation(const Module& module, size_t position, Diagnostics& diagn
 }  // namespace
 
 Status rule_error(const Op& op, std::string message) {
-  return invalid_argument(op.instruction.opcode + " " + std::move(message));
+  return invalid_argument(op.instruction.opcode + ": " + std::move(message));
 }
 
 Status check_dims(const Op& op, std::span<const int64_t> dims, size_t rank, std::string_view what) {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <utility>
 
 #include "core/base/text.h"
 #include "core/hlo/checker.h"
@@ -120,17 +120,19 @@ bool Parser::operand(Instruction& in) {
   if (at_shape() && !shape(stated.emplace())) return false;
   if (token().kind != TokenKind::kName)
     return fail_here(fmt::format("expected an operand of '{}', found {}", in.opcode, describe_token()));
+  const Token first = token();
   uint32_t index = 0;
   if (!token().percent && lexer_.peek() == '(') {
     Instruction nested;
     nested.where = source_.location(token().begin);
     if (!right_hand_side(nested, stated) || !attributes(nested, true) ||
-        !finish_instruction(nested, std::move(stated)))
+        !finish_instruction(nested, std::exchange(stated, std::nullopt)))
       return false;
     index = add_anonymous(std::move(nested));
-  } else if (!named_operand(stated, index)) {
+  } else if (!named_operand(index)) {
     return false;
   }
+  size_t end = first.end;
   while (token().is('#')) {
     Instruction element;
     element.opcode = "get-tuple-element";
@@ -140,16 +142,21 @@ bool Parser::operand(Instruction& in) {
     if (token().kind != TokenKind::kInteger)
       return fail_here(fmt::format("expected a tuple index after '#', found {}", describe_token()));
     int64_t position = 0;
+    end = token().end;
     if (!integer(position)) return false;
     element.attributes.index = position;
     if (!finish_instruction(element, std::nullopt)) return false;
     index = add_anonymous(std::move(element));
   }
+  const Shape& actual = body_.computation.instructions[index].shape;
+  if (stated && actual.dtype != DType::Invalid && !stated->same_type(actual))
+    return fail(first.begin, fmt::format("'{}' is used as {}, but it is {}", lexer_.text(first.begin, end),
+                                         stated->text(), actual.text()));
   in.operands.push_back(index);
   return true;
 }
 
-bool Parser::named_operand(const std::optional<Shape>& stated, uint32_t& index) {
+bool Parser::named_operand(uint32_t& index) {
   const auto found = body_.names.find(token().text);
   if (found == body_.names.end()) {
     constexpr size_t kCandidates = 1000;  // the latest ones; a list of all could be long
@@ -163,10 +170,6 @@ bool Parser::named_operand(const std::optional<Shape>& stated, uint32_t& index) 
                      nearest.empty() ? "" : fmt::format("did you mean '{}'?", nearest));
   }
   index = found->second;
-  const Shape& actual = body_.computation.instructions[index].shape;
-  if (stated && actual.dtype != DType::Invalid && !stated->same_type(actual))
-    return fail_here(
-        fmt::format("'{}' is used as {}, but it is {}", token().text, stated->text(), actual.text()));
   lexer_.next();
   return true;
 }
@@ -230,17 +233,19 @@ bool Parser::finish_instruction(Instruction& in, std::optional<Shape> stated) {
     const size_t resume = error_offset_;
     diagnostics_.error(in.where, std::move(error->message), std::move(error->hint));
     error_offset_ = resume;
-    // The text itself is fine: go on behind it, with the stated shape if there is one.
+    // The text itself is fine: go on behind it, without checks of what uses this one.
     body_.broken = true;
-    if (!given) in.shape = {};
+    in.shape = {};
     return true;
   }
-  if (!given) shape_work_ += shape_nodes(in.shape);
-  const bool too_large = !given && in.shape.is_tuple() &&
-                         (shape_nodes(in.shape) > kMaxShapeNodes || shape_depth(in.shape) > kMaxDepth);
-  if (too_large)
-    return fail(token().begin, fmt::format("the inferred tuple type of '{}' is too large", in.opcode));
-  return true;
+  if (given || !in.shape.is_tuple()) return true;
+  const size_t nodes = shape_nodes(in.shape);
+  inferred_nodes_ += nodes;
+  if (nodes <= kMaxShapeNodes && inferred_nodes_ <= kMaxInferredNodes && shape_depth(in.shape) <= kMaxDepth)
+    return true;
+  fatal_ = true;  // after the message below: what follows would be as large
+  diagnostics_.error(in.where, fmt::format("the inferred tuple type of '{}' is too large", in.opcode));
+  return false;
 }
 
 // Tuple types are compared and copied node by node; a short text must not cause endless work.

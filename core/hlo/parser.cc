@@ -182,6 +182,8 @@ Result<Module> Parser::statements() {
   }
   const size_t inputs = body_.computation.instructions.size();
   body_instructions();
+  if (!stopped() && token().kind != TokenKind::kEnd)
+    fail_here(fmt::format("expected a statement, found {}", describe_token()));
   if (clean() && body_.computation.instructions.size() == inputs)
     fail_here("the block has no statement", "expected 'name = type[dims] opcode(operands)'");
   if (!clean()) return diagnostics_.status();

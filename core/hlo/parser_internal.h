@@ -15,13 +15,14 @@
 
 namespace zomboss::hlo {
 
-inline constexpr int kMaxDepth = 200;                // nested operands, tuple shapes, literals
-inline constexpr size_t kMaxRank = 64;               // dimensions of an array
-inline constexpr size_t kMaxErrors = 20;             // then parsing stops
-inline constexpr size_t kMaxWarnings = 50;           // then warnings are dropped
-inline constexpr size_t kMaxAttributes = 200;        // of one instruction or of the module
-inline constexpr size_t kMaxShapeNodes = 100'000;    // of one inferred tuple shape
-inline constexpr size_t kMaxShapeWork = 64'000'000;  // shape nodes compared or copied in one module
+inline constexpr int kMaxDepth = 200;                   // nested operands, tuple shapes, literals
+inline constexpr size_t kMaxRank = 64;                  // dimensions of an array
+inline constexpr size_t kMaxErrors = 20;                // then parsing stops
+inline constexpr size_t kMaxWarnings = 50;              // then warnings are dropped
+inline constexpr size_t kMaxAttributes = 200;           // of one instruction or of the module
+inline constexpr size_t kMaxShapeNodes = 100'000;       // of one inferred tuple shape
+inline constexpr size_t kMaxShapeWork = 16'000'000;     // parts of tuple types compared in one module
+inline constexpr size_t kMaxInferredNodes = 1'000'000;  // parts of all inferred tuple types together
 
 struct AttributeRule;
 
@@ -84,7 +85,7 @@ class Parser {
   bool arguments(Instruction& in, const std::optional<Shape>& stated);
   bool operands(Instruction& in);
   bool operand(Instruction& in);
-  bool named_operand(const std::optional<Shape>& stated, uint32_t& index);
+  bool named_operand(uint32_t& index);
   bool parameter_argument(Instruction& in);
   bool constant_argument(Instruction& in, const std::optional<Shape>& stated);
   bool finish_instruction(Instruction& in, std::optional<Shape> stated);
@@ -147,6 +148,7 @@ class Parser {
   int depth_ = 0;
   size_t warnings_ = 0;
   size_t shape_work_ = 0;
+  size_t inferred_nodes_ = 0;
   size_t error_offset_ = 0;  // of the last error, where recovery starts
   bool fatal_ = false;
 };

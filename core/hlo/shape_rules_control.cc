@@ -56,10 +56,14 @@ Result<Shape> one_or_tuple(std::vector<Shape> shapes) {
   return out;
 }
 
+void drop_layouts(Shape& shape) {
+  shape.layout.reset();
+  for (Shape& element : shape.elements) drop_layouts(element);
+}
+
 Shape without_layout(const Shape& shape) {
   Shape out = shape;
-  out.layout.reset();
-  for (Shape& element : out.elements) element = without_layout(element);
+  drop_layouts(out);
   return out;
 }
 
