@@ -6,6 +6,7 @@
 #include <cmath>
 #include <new>
 
+#include "core/hlo/number.h"
 #include "core/oracle/context.h"
 #include "core/oracle/numeric.h"
 
@@ -199,6 +200,10 @@ Result<Value> eval_quantize(Context& context, const Node& node, std::span<const 
   const auto low = static_cast<double>(node.ints("low")[0]);
   const auto high = static_cast<double>(node.ints("high")[0]);
   const auto zero_point = static_cast<double>(node.ints("zero_point")[0]);
+  if (low > high || low < static_cast<double>(hlo::integer_min(node.shape.dtype)) ||
+      high > static_cast<double>(hlo::integer_max(node.shape.dtype))) {
+    return invalid_argument("the limits of a quantize node do not fit in its type");
+  }
   for (size_t i = 0; i < result->lanes.size(); ++i) {
     const Lane lane = operands[0]->lanes[i];
     const float x =
