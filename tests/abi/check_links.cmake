@@ -1,0 +1,25 @@
+# cmake -DNM=... -DREADELF=... -DDIRECTORY=... -P check_links.cmake
+# Every shipped plugin exports the entry alone, needs no symbol of the host, and has no library path of its own.
+file(GLOB plugins "${DIRECTORY}/*.so")
+if(NOT plugins)
+  message(FATAL_ERROR "no plugins in ${DIRECTORY}")
+endif()
+foreach(plugin ${plugins})
+  execute_process(COMMAND ${NM} -D --defined-only --format=just-symbols ${plugin}
+    OUTPUT_VARIABLE exports OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT exports STREQUAL "zb_plugin_query_v1")
+    message(SEND_ERROR "${plugin} exports: ${exports}")
+  endif()
+  execute_process(COMMAND ${NM} -D --undefined-only --format=just-symbols ${plugin}
+    OUTPUT_VARIABLE needs COMMAND_ERROR_IS_FATAL ANY)
+  if(needs MATCHES "zomboss|zb_")
+    message(SEND_ERROR "${plugin} needs a symbol of ours: ${needs}")
+  endif()
+  execute_process(COMMAND ${READELF} -d ${plugin} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
+  if(dynamic MATCHES "R(UN)?PATH")
+    message(SEND_ERROR "${plugin} has a library path of its own")
+  endif()
+  if(NOT dynamic MATCHES "NODELETE")
+    message(SEND_ERROR "${plugin} may be unloaded")
+  endif()
+endforeach()

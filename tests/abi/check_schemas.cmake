@@ -1,0 +1,41 @@
+# cmake -DFLATC=... -DNEW=... -DFROZEN=... -DSCRATCH=... -P check_schemas.cmake
+# The schemas only ever grow: each is compatible with its frozen copy. To know that the check can fail, a copy with a
+# changed field must not pass.
+function(conforms new result)
+  execute_process(COMMAND ${FLATC} --conform ${FROZEN}/surface.fbs --conform-includes ${FROZEN} ${new}
+    RESULT_VARIABLE code OUTPUT_QUIET ERROR_QUIET)
+  set(${result} ${code} PARENT_SCOPE)
+endfunction()
+
+file(GLOB frozen RELATIVE ${FROZEN} ${FROZEN}/*.fbs)
+if(NOT frozen)
+  message(FATAL_ERROR "no frozen schemas in ${FROZEN}")
+endif()
+foreach(schema ${frozen})
+  execute_process(COMMAND ${FLATC} --conform ${FROZEN}/${schema} --conform-includes ${FROZEN} ${NEW}/${schema}
+    RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE error)
+  if(NOT code EQUAL 0)
+    message(SEND_ERROR "${schema} breaks ABI 1: ${out}${error}")
+  endif()
+  foreach(word file_identifier root_type)
+    file(STRINGS ${FROZEN}/${schema} before REGEX "^${word} ")
+    file(STRINGS ${NEW}/${schema} after REGEX "^${word} ")
+    if(NOT before STREQUAL after)
+      message(SEND_ERROR "${schema}: ${word} was '${before}', is '${after}'")
+    endif()
+  endforeach()
+endforeach()
+
+file(MAKE_DIRECTORY ${SCRATCH})
+file(COPY ${NEW}/ DESTINATION ${SCRATCH})
+file(READ ${NEW}/surface.fbs text)
+conforms(${SCRATCH}/surface.fbs unchanged)
+string(REPLACE "default_policy: DefaultPolicy" "default_policy: string" damaged "${text}")
+if(damaged STREQUAL text)
+  message(FATAL_ERROR "the self-check no longer finds the field that it changes")
+endif()
+file(WRITE ${SCRATCH}/surface.fbs "${damaged}")
+conforms(${SCRATCH}/surface.fbs changed)
+if(NOT unchanged EQUAL 0 OR changed EQUAL 0)
+  message(SEND_ERROR "the check itself does not work: unchanged gave ${unchanged}, a changed type gave ${changed}")
+endif()
