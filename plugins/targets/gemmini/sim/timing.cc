@@ -104,8 +104,6 @@ class Unit {
     const Op& op = station_.op(engine, slot);
     controller.accept(op, slot);
     ++result_.counters.commands[static_cast<size_t>(engine)];
-    if (op.kind == Kind::kConfig && engine != Engine::kExecute)
-      station_.complete_at(engine, slot, clock_.now);
   }
 
   Status allocate() {

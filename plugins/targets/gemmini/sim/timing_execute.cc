@@ -86,7 +86,7 @@ void ExecuteEngine::stream_operand(size_t index, Operand operand, uint32_t strid
 
 // A step that keeps the weights is as short as its operands; all others fill the array.
 uint32_t ExecuteEngine::step_rows(const Op* preload, const Op* compute) const {
-  const bool keeps_weights = preload != nullptr && compute != nullptr && preload->a.address == kGarbage &&
+  const bool keeps_weights = compute != nullptr && (preload == nullptr || preload->a.address == kGarbage) &&
                              compute->weight_stationary && !compute->transpose_a && !compute->transpose_b;
   if (!keeps_weights) return machine_.dim;
   const auto rows = [](const Operand& operand) {
@@ -131,6 +131,7 @@ void ExecuteEngine::begin(size_t computes, size_t preloads) {
   running_ = true;
   counter_ = 0;
   step_start_ = clock_.now;
+  if (compute != nullptr) matmuls_.push_back(clock_.now + uint64_t{2} * machine_.dim + kMatmulDelay);
 }
 
 void ExecuteEngine::begin_flush() {
@@ -150,6 +151,7 @@ void ExecuteEngine::begin_flush() {
 // All operands advance together: a row is done when each of them has been read.
 bool ExecuteEngine::fire_streams() {
   bool all = true;
+  uint64_t claimed = 0;
   const bool leading = counter_ < lead_;
   for (size_t index = 0; index < 3; ++index) {
     Stream& stream = streams_[index];
@@ -159,10 +161,16 @@ bool ExecuteEngine::fire_streams() {
     const bool idle = lead_ != 0 && stationary != leading;
     uint32_t n = stationary ? counter_ : counter_ - (leading ? 0 : lead_);
     if (stream.reversed && n < machine_.dim) n = machine_.dim - 1 - n;
-    const bool reads = !idle && !stream.accumulator && n < stream.end;
-    if (reads && !banks_.read_scratchpad(stream.start + n * stream.stride)) {
-      all = false;
-      continue;
+    if (!idle && !stream.accumulator && stream.end != 0) {
+      // Two operands in one bank take turns, even where a row is padding; only real rows wait for writes.
+      const uint32_t row = stream.start + n * stream.stride;
+      const uint64_t bank = banks_.scratchpad_bit(row);
+      const bool waits = (claimed & bank) != 0 || (n < stream.end && !banks_.read_scratchpad(row));
+      claimed |= bank;
+      if (waits) {
+        all = false;
+        continue;
+      }
     }
     stream.done = true;
   }
@@ -205,7 +213,6 @@ void ExecuteEngine::end_step() {
     if (record_) {
       result_.timeline.push_back({Engine::kExecute, step_compute_->op.command, step_start_, clock_.now + 1});
     }
-    matmuls_.push_back(clock_.now + uint64_t{2} * machine_.dim + 2);
     last_fire_ = clock_.now;
     if (!weight_stationary_) {
       held_results_ = next_results_;

@@ -29,6 +29,8 @@ class ExecuteEngine {
  private:
   static constexpr size_t kQueue = 10;
   static constexpr uint64_t kQueueDelay = 2;
+  static constexpr uint64_t kMatmulDelay =
+      9;                                   // start to leaving the window of matmuls in flight, beyond 2 * dim
   static constexpr uint32_t kMinRows = 4;  // of a step: the accumulator's read-modify-write takes that long
 
   // Rows that one step reads for one operand: counter n reads local row `start + n * stride` while n < end.

@@ -67,6 +67,7 @@ int Station::issue(Engine engine) {
     const uint64_t bit = uint64_t{1} << slot;
     unissued_[own] &= ~bit;
     for (Entry& other : entries_[own]) other.waits[own] &= ~bit;
+    if (entry.op.kind == Kind::kConfig && engine != Engine::kExecute) release(engine, slot);
     clock_.wake(clock_.now + 1);
     return slot;
   }

@@ -12,7 +12,7 @@ StoreEngine::StoreEngine(const Machine& machine, const TimingParameters& paramet
       station_(station),
       result_(result),
       record_(record),
-      moves_(parameters.requests_in_flight / machine.dim + 1) {}
+      moves_(parameters.requests_in_flight / machine.dim + 2) {}
 
 void StoreEngine::tick() {
   acknowledge();
