@@ -16,7 +16,7 @@ namespace zomboss::graph {
 // `module` is as parse_module returned it; `diagnostics` belongs to its source. Operations that no row of
 // ops.h describes are carried along under their opcode (see list_unsupported). Fails, with errors in
 // `diagnostics`, on elided constants that a result depends on; and on calls nested beyond 200 or more than
-// 2^20 operators after inlining. The graph has the same values as the module for all inputs; among equal
+// 2^18 operators after inlining. The graph has the same values as the module for all inputs; among equal
 // graphs the order of nodes is the same on every machine. Time is linear in the size of the inlined module.
 Result<Graph> build_graph(const hlo::Module& module, Diagnostics& diagnostics);
 

@@ -12,7 +12,7 @@ namespace zomboss::graph {
 namespace {
 
 constexpr int kCallDepth = 200;
-constexpr size_t kNodeLimit = size_t{1} << 20;
+constexpr size_t kNodeLimit = size_t{1} << 18;
 
 // What an HLO instruction stands for: a node, or a tuple of such.
 struct Value {

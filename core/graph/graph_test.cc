@@ -364,5 +364,16 @@ TEST(Ops, IdsAreUnique) {
   EXPECT_EQ(find_op("sort"), nullptr);
 }
 
+TEST(Ops, AreAllInTheDocumentation) {
+  const auto page = read_source(std::string(ZB_SOURCE_DIR) + "/docs/workloads.md");
+  ASSERT_TRUE(page.ok()) << page.status().message();
+  for (const OpInfo& info : ops()) {
+    EXPECT_NE(page->text().find(fmt::format("| `{}` | {} |", info.id,
+                                            info.operands < 0 ? "any" : std::to_string(info.operands))),
+              std::string_view::npos)
+        << info.id;
+  }
+}
+
 }  // namespace
 }  // namespace zomboss::graph
