@@ -134,7 +134,7 @@ Status check_knob(const wire::KnobT& knob) {
         fmt::format("has the unknown default policy {}", static_cast<int>(knob.default_policy)));
   }
   ZB_TRY(check_category(knob));
-  ZB_TRY(check_text("its doc", knob.doc));
+  ZB_TRY(check_text("doc", knob.doc));
   return check_values(knob);
 }
 

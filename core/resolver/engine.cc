@@ -32,10 +32,11 @@ Verdict QuestionEngine::first(const Question& question, Positions* found) {
 
 std::string QuestionEngine::why_unknown() const {
   return fmt::format(
-      "could not be decided: Z3 gave up ({}) within {} resource units, and the search within {} steps; set "
-      "more knobs or "
-      "raise the limits",
-      solver_.reason(), options_.solver_resources, options_.search_steps);
+      "could not be decided: Z3 stopped ({}) within its limit of {} resource units, and the search within {} "
+      "steps; set "
+      "more knobs, or raise the limits",
+      solver_.reason() == "canceled" ? "out of resources" : solver_.reason(), options_.solver_resources,
+      options_.search_steps);
 }
 
 }  // namespace zomboss::resolver

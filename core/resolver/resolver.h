@@ -41,7 +41,7 @@ enum class Engine : uint8_t {
 struct Options {
   Engine engine = Engine::kAuto;
   uint64_t search_steps = 5'000'000;  // term nodes that the compiled search may evaluate before Z3 is asked
-  unsigned solver_resources = 20'000'000;  // Z3's rlimit per question: deterministic, unlike a time
+  unsigned solver_resources = 1'000'000;  // Z3's rlimit per question: deterministic, unlike a time
   // false: conflicts and relaxations carry no reasons (and cost less): for samples that may be thrown away.
   bool explain = true;
 };
