@@ -1,0 +1,458 @@
+// Declarations of a Spec to numbers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "core/base/hash.h"
+#include "core/base/text.h"
+#include "core/taidl/checker.h"
+#include "core/taidl/lexer.h"
+#include "core/taidl/message.h"
+#include "core/taidl/model.h"
+#include "core/taidl/parser.h"
+#include "core/taidl/printer.h"
+#include "core/taidl/scope.h"
+
+namespace zomboss::taidl {
+namespace {
+
+constexpr int64_t kMaxUnits = int64_t{1} << 40;  // of one memory; also bounds every dimension
+constexpr int64_t kMaxBits = 63;                 // of an immediate
+constexpr size_t kMaxValues = 4096;              // of a listed domain
+constexpr size_t kMaxOperands = 64, kMaxStates = 512;
+
+class Instantiation {
+ public:
+  Instantiation(const Spec& spec, std::span<const std::pair<std::string, int64_t>> overrides,
+                Diagnostics& diagnostics)
+      : spec_(spec), overrides_(overrides), diagnostics_(diagnostics) {}
+
+  Result<Model> run() {
+    model_.target = spec_.target.text;
+    model_.title = spec_.title;
+    model_.where = spec_.target.where;
+    check_overrides();
+    params();
+    formats();
+    for (const Name& engine : spec_.engines)
+      if (declare(engine, Symbol::kEngine)) model_.engines.push_back(engine.text);
+    for (const MemoryDecl& decl : spec_.memories) memory(decl);
+    for (const RegfileDecl& decl : spec_.regfiles) regfile(decl);
+    for (const StateDecl& decl : spec_.states) state(decl);
+    if (spec_.states.size() > kMaxStates)
+      error(spec_.states[kMaxStates].name.where, fmt::format("more than {} states", kMaxStates));
+    unique(spec_.instrs, "instruction");
+    for (const InstrDecl& decl : spec_.instrs) instr(decl);
+    unique(spec_.hwloops, "hardware loop");
+    for (const HwloopDecl& decl : spec_.hwloops) hwloop(decl);
+    unique(spec_.rules, "rule");
+    for (const RuleDecl& decl : spec_.rules) rule(decl);
+    ZB_TRY(diagnostics_.status());
+    model_.hash = hash_bytes(print_spec(with_overrides())).hex();
+    return std::move(model_);
+  }
+
+ private:
+  void error(Location where, std::string message, std::string hint = {}) {
+    if (!too_many(diagnostics_)) diagnostics_.error(where, std::move(message), std::move(hint));
+  }
+
+  Spec with_overrides() const {
+    Spec spec = spec_;
+    for (ParamDecl& param : spec.params)
+      if (const int64_t* value = override_of(param.name.text))
+        param.value = make_int(*value, param.value.where);
+    return spec;
+  }
+
+  const int64_t* override_of(std::string_view name) const {
+    const int64_t* value = nullptr;
+    for (const auto& item : overrides_)
+      if (item.first == name) value = &item.second;  // the last one wins, as on a command line
+    return value;
+  }
+
+  void check_overrides() {
+    std::vector<std::string> names;
+    for (const ParamDecl& param : spec_.params) names.push_back(param.name.text);
+    for (const auto& item : overrides_)
+      if (std::find(names.begin(), names.end(), item.first) == names.end()) {
+        const std::string near = nearest_name(item.first, names);
+        error({}, fmt::format("no parameter '{}' in target {}", item.first, spec_.target.text),
+              near.empty() ? fmt::format("the parameters are {}", fmt::join(names, ", "))
+                           : fmt::format("did you mean '{}'?", near));
+      }
+  }
+
+  // Enters a name into the one namespace of declarations.
+  bool declare(const Name& name, Symbol symbol) {
+    if (hlo::dtype_from_name(name.text)) {
+      error(name.where, fmt::format("'{}' is a number format and cannot be declared", name.text));
+      return false;
+    }
+    if (scope_.add(name.text, symbol)) return true;
+    error(name.where,
+          fmt::format("the name '{}' is already {}", name.text, symbol_text(*scope_.find(name.text))));
+    return false;
+  }
+
+  template <typename Decl>
+  void unique(const std::vector<Decl>& decls, std::string_view what) {
+    for (size_t i = 0; i < decls.size(); ++i)
+      if (!unique_names_.insert(std::string(what) + "/" + decls[i].name.text).second)
+        error(decls[i].name.where, fmt::format("duplicate {} '{}'", what, decls[i].name.text));
+  }
+
+  // The value of an expression over parameters, or nothing after an error.
+  std::optional<int64_t> number(const Expr& expr, std::string_view what) {
+    if (!require_type(expr, ExprType::kInteger, what, param_scope_, diagnostics_)) return std::nullopt;
+    const Value value = evaluate(expr, env_);
+    if (value.known()) return value.number;
+    if (value.failed()) error(value.where, value.message);
+    return std::nullopt;
+  }
+
+  std::optional<int64_t> number_in(const Expr& expr, std::string_view what, int64_t low, int64_t high) {
+    const auto value = number(expr, what);
+    if (!value || (*value >= low && *value <= high)) return value;
+    error(expr.where, fmt::format("{} is {}, expected {}..{}", what, *value, low, high));
+    return std::nullopt;
+  }
+
+  std::optional<Domain> domain(const DomainExpr& decl, std::string_view what) {
+    Domain out;
+    if (decl.kind == DomainExpr::Kind::kAny) {
+      out.any = true;
+      out.low = std::numeric_limits<int64_t>::min();
+      out.high = std::numeric_limits<int64_t>::max();
+      return out;
+    }
+    std::vector<int64_t> numbers;
+    for (const Expr& expr : decl.values) {
+      const auto value = number(expr, what);
+      if (!value) return std::nullopt;
+      numbers.push_back(*value);
+    }
+    return decl.kind == DomainExpr::Kind::kRange ? range(decl, numbers, what) : list(decl, numbers, what);
+  }
+
+  std::optional<Domain> range(const DomainExpr& decl, const std::vector<int64_t>& numbers,
+                              std::string_view what) {
+    Domain out;
+    out.low = numbers[0];
+    out.high = numbers[1];
+    if (numbers.size() == 3) out.step = numbers[2];
+    if (out.step < 1) {
+      error(decl.values[2].where, fmt::format("{}: the step is {}, expected at least 1", what, out.step));
+      return std::nullopt;
+    }
+    if (out.low <= out.high) return out;
+    error(decl.where, fmt::format("{} is empty: {}..{}", what, out.low, out.high),
+          "low..high includes both ends");
+    return std::nullopt;
+  }
+
+  std::optional<Domain> list(const DomainExpr& decl, std::vector<int64_t> numbers, std::string_view what) {
+    if (numbers.empty() || numbers.size() > kMaxValues) {
+      error(decl.where, numbers.empty() ? fmt::format("{} is empty", what)
+                                        : fmt::format("{} lists {} values, at most {} are accepted", what,
+                                                      numbers.size(), kMaxValues));
+      return std::nullopt;
+    }
+    Domain out;
+    out.values = numbers;
+    std::sort(out.values.begin(), out.values.end());
+    const auto twice = std::adjacent_find(out.values.begin(), out.values.end());
+    if (twice != out.values.end()) {
+      error(decl.where, fmt::format("{} lists {} twice", what, *twice));
+      return std::nullopt;
+    }
+    out.low = out.values.front();
+    out.high = out.values.back();
+    return out;
+  }
+
+  void params() {
+    for (const ParamDecl& decl : spec_.params) {
+      auto value = number(decl.value, "the value of a parameter");
+      const int64_t* override_value = override_of(decl.name.text);
+      if (override_value != nullptr) value = *override_value;
+      if (decl.domain) check_param_domain(decl, value, override_value != nullptr);
+      declare(decl.name, Symbol::kParam);
+      param_scope_.add(decl.name.text, Symbol::kParam);
+      // After an error any value serves to find further errors.
+      env_.emplace(decl.name.text, value.value_or(1));
+      model_.params.push_back({decl.name.text, value.value_or(1), override_value != nullptr});
+    }
+  }
+
+  void check_param_domain(const ParamDecl& decl, std::optional<int64_t> value, bool overridden) {
+    const auto domain = this->domain(*decl.domain, fmt::format("the domain of parameter {}", decl.name.text));
+    if (!domain || !value || domain->contains(*value)) return;
+    DomainExpr folded = *decl.domain;
+    for (Expr& expr : folded.values) expr = fold(expr, env_);
+    error(overridden ? decl.domain->where : decl.value.where,
+          fmt::format("parameter {} is {}{}, outside of its domain {}", decl.name.text, *value,
+                      overridden ? " by override" : "", print_domain(folded)));
+  }
+
+  void formats() {
+    for (const DtypeDecl& decl : spec_.dtypes) {
+      Format format{decl.name.text, hlo::DType::Invalid, 0, hlo::DType::Invalid};
+      const auto block = number_in(decl.block, "the block size", 1, 65536);
+      const auto elem = element_type(decl.elem), scale = element_type(decl.scale);
+      if (elem && elem->block == 0) format.dtype = elem->dtype;
+      if (scale && scale->block == 0) format.scale = scale->dtype;
+      if ((elem && elem->block != 0) || (scale && scale->block != 0))
+        error(decl.name.where, "the element and scale of a block-scaled format are plain types");
+      format.block = block.value_or(1);
+      if (declare(decl.name, Symbol::kDtype)) formats_.push_back(format);
+    }
+  }
+
+  std::optional<Format> element_type(const Name& name) {
+    for (const Format& format : formats_)
+      if (format.name == name.text) return format;
+    const auto dtype = hlo::dtype_from_name(name.text);
+    if (dtype && hlo::dtype_bits(*dtype) != 0) return Format{name.text, *dtype, 0, hlo::DType::Invalid};
+    std::vector<std::string> names;
+    for (const Format& format : formats_) names.push_back(format.name);
+    for (int i = 1; i <= static_cast<int>(hlo::DType::C128); ++i)
+      names.emplace_back(hlo::dtype_name(static_cast<hlo::DType>(i)));
+    const std::string near = nearest_name(name.text, names);
+    error(name.where, fmt::format("unknown number format '{}'", name.text),
+          near.empty() ? "HLO's types (s8, s32, bf16, f32, ...) or a format declared with 'dtype'"
+                       : fmt::format("did you mean '{}'?", near));
+    return std::nullopt;
+  }
+
+  // Product of dimensions in 1..kMaxUnits, or nothing after an error.
+  std::optional<std::vector<int64_t>> dims(std::span<const Expr> exprs, std::string_view what) {
+    std::vector<int64_t> out;
+    int64_t product = 1;
+    for (const Expr& expr : exprs) {
+      const auto dim = number_in(expr, what, 1, kMaxUnits);
+      if (!dim) return std::nullopt;
+      out.push_back(*dim);
+      if (product > kMaxUnits / *dim) {
+        error(expr.where, fmt::format("more than {} elements", kMaxUnits));
+        return std::nullopt;
+      }
+      product *= *dim;
+    }
+    return out;
+  }
+
+  static int64_t unit_bytes(const Format& format, std::span<const int64_t> unit_dims) {
+    int64_t elements = 1;
+    for (const int64_t dim : unit_dims) elements *= dim;
+    int64_t bits = elements * hlo::dtype_bits(format.dtype);
+    if (format.block != 0)
+      bits += (elements + format.block - 1) / format.block * hlo::dtype_bits(format.scale);
+    return (bits + 7) / 8;
+  }
+
+  void memory(const MemoryDecl& decl) {
+    Memory out;
+    out.name = decl.name.text;
+    out.where = decl.name.where;
+    out.offchip = decl.offchip;
+    if (const auto format = element_type(decl.type.dtype)) out.format = *format;
+    if (decl.type.unbounded && !decl.offchip)
+      error(decl.type.dtype.where, fmt::format("memory {} has no size", decl.name.text),
+            "'*' is for off-chip memories");
+    if (!decl.type.unbounded && decl.type.dims.empty())
+      error(decl.type.dtype.where, fmt::format("memory {} has no size", decl.name.text),
+            "write the number of units, for example s8[256][16]");
+    if (const auto numbers = dims(decl.type.dims, "a dimension")) {
+      const size_t first = decl.type.unbounded || numbers->empty() ? 0 : 1;
+      if (first == 1) out.rows = numbers->front();
+      out.unit_dims.assign(numbers->begin() + static_cast<ptrdiff_t>(first), numbers->end());
+      out.unit_bytes = unit_bytes(out.format, out.unit_dims);
+    }
+    if (decl.banks) out.banks = number_in(*decl.banks, "the number of banks", 1, kMaxUnits).value_or(1);
+    if (decl.align) out.align = number_in(*decl.align, "the alignment", 1, kMaxUnits).value_or(1);
+    if (decl.banks && out.rows % out.banks != 0)
+      error(decl.banks->where, fmt::format("memory {} has {} units, not a multiple of {} banks",
+                                           decl.name.text, out.rows, out.banks));
+    if (declare(decl.name, Symbol::kMemory)) model_.memories.push_back(std::move(out));
+  }
+
+  void regfile(const RegfileDecl& decl) {
+    Regfile out;
+    out.name = decl.name.text;
+    out.where = decl.name.where;
+    if (const auto format = element_type(decl.dtype)) out.format = *format;
+    out.count = number_in(decl.count, "the number of registers", 1, 65536).value_or(1);
+    if (decl.zero) out.zero = number_in(*decl.zero, "the zero register", 0, out.count - 1).value_or(0);
+    if (declare(decl.name, Symbol::kRegfile)) model_.regfiles.push_back(std::move(out));
+  }
+
+  void state(const StateDecl& decl) {
+    State out;
+    out.name = decl.name.text;
+    out.where = decl.name.where;
+    out.role = decl.role;
+    if (decl.type) {
+      tensor_state(decl, out);
+    } else if (const auto domain =
+                   this->domain(decl.domain, fmt::format("the domain of state {}", out.name))) {
+      out.domain = *domain;
+      if (!decl.initial) {
+        error(decl.initial_where, "the initial value of an integer state must be an integer");
+      } else if (const auto initial = number(*decl.initial, "the initial value")) {
+        out.initial = static_cast<double>(*initial);
+        if (!domain->contains(*initial))
+          error(decl.initial_where,
+                fmt::format("the initial value {} is outside of the domain of state {}", *initial, out.name));
+      }
+    }
+    const Symbol symbol = decl.type ? Symbol::kTensorState : Symbol::kIntState;
+    if (declare(decl.name, symbol)) model_.states.push_back(std::move(out));
+  }
+
+  void tensor_state(const StateDecl& decl, State& out) {
+    out.shape.emplace();
+    if (decl.type->unbounded) error(decl.type->dtype.where, "a state has a fixed size");
+    if (const auto format = element_type(decl.type->dtype)) out.shape->dtype = format->value_dtype();
+    if (const auto numbers = dims(decl.type->dims, "a dimension")) out.shape->dims = *numbers;
+    out.initial = decl.initial_float;
+    if (decl.initial) {
+      const auto initial = number(*decl.initial, "the initial value");
+      out.initial = static_cast<double>(initial.value_or(0));
+    } else if (hlo::is_integer(out.shape->dtype)) {
+      error(decl.initial_where,
+            fmt::format("the initial value of {} must be an integer", hlo::dtype_name(out.shape->dtype)));
+    }
+  }
+
+  void instr(const InstrDecl& decl) {
+    Instr out;
+    out.name = decl.name.text;
+    out.where = decl.name.where;
+    if (decl.engine) {
+      const Symbol* symbol = scope_.find(decl.engine->text);
+      if (symbol == nullptr || *symbol != Symbol::kEngine)
+        error(decl.engine->where, fmt::format("no engine '{}'", decl.engine->text),
+              scope_.hint(decl.engine->text, {Symbol::kEngine}));
+      out.engine = decl.engine->text;
+    }
+    if (decl.operands.size() > kMaxOperands)
+      error(decl.operands[kMaxOperands].name.where, fmt::format("more than {} operands", kMaxOperands));
+    for (const OperandDecl& operand_decl : decl.operands) {
+      if (const Symbol* symbol = scope_.find(operand_decl.name.text)) {
+        error(operand_decl.name.where,
+              fmt::format("the name '{}' is already {}", operand_decl.name.text, symbol_text(*symbol)));
+      } else if (!unique_names_
+                      .insert(fmt::format("operand/{}/{}", model_.instrs.size(), operand_decl.name.text))
+                      .second) {
+        error(operand_decl.name.where,
+              fmt::format("duplicate operand '{}' of {}", operand_decl.name.text, out.name));
+      } else {
+        out.operands.push_back(operand(operand_decl));
+      }
+    }
+    out.clauses = decl.clauses;
+    for (Clause& clause : out.clauses) fold_clause(clause);
+    model_.instrs.push_back(std::move(out));
+  }
+
+  Operand operand(const OperandDecl& decl) {
+    Operand out;
+    out.name = decl.name.text;
+    out.kind = decl.kind;
+    out.base = decl.base.text;
+    if (decl.kind == OperandKind::kInteger) {
+      if (const auto domain = this->domain(decl.domain, fmt::format("the domain of operand {}", out.name)))
+        out.domain = *domain;
+    } else if (decl.kind == OperandKind::kImmediate) {
+      out.bits = number_in(*decl.bits, "the width of an immediate", 1, kMaxBits).value_or(1);
+      out.domain.high = static_cast<int64_t>((uint64_t{1} << out.bits) - 1);
+    } else if (decl.kind == OperandKind::kRegister) {
+      const Regfile* file = model_.find_regfile(decl.base.text);
+      if (file == nullptr)
+        error(decl.base.where, fmt::format("no register file '{}'", decl.base.text),
+              scope_.hint(decl.base.text, {Symbol::kRegfile}));
+      out.domain.high = file != nullptr ? file->count - 1 : 0;
+    } else {
+      address(decl, out);
+    }
+    return out;
+  }
+
+  void address(const OperandDecl& decl, Operand& out) {
+    const Memory* memory = model_.find_memory(decl.base.text);
+    if (memory == nullptr) {
+      error(decl.base.where, fmt::format("no memory '{}'", decl.base.text),
+            scope_.hint(decl.base.text, {Symbol::kMemory}));
+      return;
+    }
+    out.align = memory->align;
+    if (decl.align) out.align = number_in(*decl.align, "the alignment", 1, kMaxUnits).value_or(1);
+    out.domain.high = memory->rows == 0 ? std::numeric_limits<int64_t>::max() : memory->rows - 1;
+    out.domain.step = out.align;
+  }
+
+  // Replaces parameters by their values, also in messages.
+  void fold_clause(Clause& clause) {
+    const auto fold_in = [&](Expr& expr) { expr = fold(expr, env_); };
+    if (clause.expr) fold_in(*clause.expr);
+    if (clause.slice.start) fold_in(*clause.slice.start);
+    for (Expr& count : clause.slice.counts) fold_in(count);
+    if (clause.slice.stride) fold_in(*clause.slice.stride);
+    for (Field& field : clause.fields) {
+      fold_in(field.high);
+      fold_in(field.low);
+      fold_in(field.value);
+    }
+    if (clause.kind == ClauseKind::kRequires) clause.text = fold_message(clause.text, env_);
+    for (Clause& inner : clause.body) fold_clause(inner);
+  }
+
+  void hwloop(const HwloopDecl& decl) {
+    Hwloop out{decl.name.text, decl.begin, decl.end, 0, {}};
+    out.depth = number_in(decl.depth, "the depth of a hardware loop", 1, 1024).value_or(1);
+    if (const auto count = domain(decl.count, fmt::format("the count of hardware loop {}", out.name)))
+      out.count = *count;
+    model_.hwloops.push_back(std::move(out));
+  }
+
+  void rule(const RuleDecl& decl) {
+    Rule out{decl.name.text, fold(decl.condition, env_), fold_message(decl.message, env_), decl.name.where,
+             decl.message_where};
+    Scope scope = scope_;
+    scope.program_functions = true;
+    require_type(decl.condition, ExprType::kCondition, "a rule", scope, diagnostics_);
+    check_message(decl.message, decl.message_where, scope, diagnostics_);
+    model_.rules.push_back(std::move(out));
+  }
+
+  const Spec& spec_;
+  std::span<const std::pair<std::string, int64_t>> overrides_;
+  Diagnostics& diagnostics_;
+  Model model_;
+  Scope scope_, param_scope_;
+  Env env_;
+  std::vector<Format> formats_;
+  std::set<std::string> unique_names_;
+};
+
+}  // namespace
+
+Result<Model> instantiate(const Spec& spec, std::span<const std::pair<std::string, int64_t>> overrides,
+                          Diagnostics& diagnostics) {
+  return Instantiation(spec, overrides, diagnostics).run();
+}
+
+Result<Model> load_model(const Source& source, std::span<const std::pair<std::string, int64_t>> overrides,
+                         Diagnostics& diagnostics) {
+  ZB_ASSIGN(const Spec spec, parse_spec(source, diagnostics));
+  ZB_ASSIGN(Model model, instantiate(spec, overrides, diagnostics));
+  check_model(model, diagnostics);
+  ZB_TRY(diagnostics.status());
+  return model;
+}
+
+}  // namespace zomboss::taidl
