@@ -76,7 +76,7 @@ class Unit {
 
   bool idle() const {
     return front_.empty() && outputs_.empty() && !pending_ && conv_next_ == conv_.size() && loops_.idle() &&
-           station_.idle();
+           station_.idle() && store_.drained();
   }
 
   Status cycle() {

@@ -12,7 +12,7 @@ StoreEngine::StoreEngine(const Machine& machine, const TimingParameters& paramet
       station_(station),
       result_(result),
       record_(record),
-      moves_(parameters.requests_in_flight / machine.dim + 2) {}
+      moves_(parameters.requests_in_flight / machine.dim + 1) {}
 
 void StoreEngine::tick() {
   acknowledge();
@@ -54,7 +54,7 @@ void StoreEngine::control() {
     ++free;
   }
   if (free == moves_.size()) return;
-  moves_[free] = {true, head.slot, op.command, pool.stride == 0 ? op.rows : pixels, 0, clock_.now, 0};
+  moves_[free] = {true, head.slot, op.command, total_, clock_.now, 0};
   ++in_flight_;
   sending_ = true;
   sending_move_ = free;
@@ -130,7 +130,18 @@ void StoreEngine::take_row() {
     writing_row_.ready = clock_.now + 1;
     written_ = 0;
   }
+  finish_block(issue_.front().move);
   issue_.pop_front();
+}
+
+void StoreEngine::finish_block(size_t index) {
+  Move& move = moves_[index];
+  if (--move.blocks_left != 0) return;
+  move.active = false;
+  move.free = clock_.now + kCompleteDelay;
+  --in_flight_;
+  station_.complete_at(Engine::kStore, move.slot, move.free);
+  if (record_) result_.timeline.push_back({Engine::kStore, move.command, move.start, move.free});
 }
 
 void StoreEngine::put() {
@@ -153,31 +164,21 @@ void StoreEngine::put() {
   if (!port_.request_write(beats)) return;
   ++result_.counters.puts;
   result_.counters.written_bytes += size;
-  Move& move = moves_[writing_row_.move];
-  ++move.puts_left;
-  acks_.push_back(writing_row_.move);
+  ++unacknowledged_;
   written_ += useful;
   writing_row_.ready = clock_.now + beats;
   writer_free_ = clock_.now + beats - 1;  // the next row's first block enters with the last beat
-  if (written_ == writing_row_.bytes) {
-    writing_ = false;
-    --move.rows_left;
-  }
+  writing_ = written_ != writing_row_.bytes;
   clock_.wake(clock_.now + 1);
 }
 
 void StoreEngine::acknowledge() {
+  if (drained_at_ > clock_.now) clock_.wake(drained_at_);
   if (!port_.write_ack_ready()) return;
   port_.take_beat();
-  Move& move = moves_[acks_.front()];
-  acks_.pop_front();
-  --move.puts_left;
-  if (move.rows_left != 0 || move.puts_left != 0) return;
-  move.active = false;
-  move.free = clock_.now + kCompleteDelay;
-  --in_flight_;
-  station_.complete_at(Engine::kStore, move.slot, move.free);
-  if (record_) result_.timeline.push_back({Engine::kStore, move.command, move.start, move.free});
+  --unacknowledged_;
+  drained_at_ = clock_.now + kDrainDelay;
+  clock_.wake(drained_at_);
 }
 
 }  // namespace zomboss::gemmini::timing

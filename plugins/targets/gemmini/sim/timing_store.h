@@ -17,7 +17,9 @@ class StoreEngine {
   bool can_accept() const { return queue_.size() < kQueue; }
   void accept(const Op& op, int slot) { queue_.push_back({op, slot, clock_.now + 1}); }
   void tick();
-  bool busy() const { return in_flight_ != 0; }
+  bool busy() const { return in_flight_ != 0 || !drained(); }
+  // A command is complete when its data have left the local memory; the unit is idle when memory has them.
+  bool drained() const { return !writing_ && unacknowledged_ == 0 && clock_.now >= drained_at_; }
 
  private:
   static constexpr size_t kQueue = 2;
@@ -27,14 +29,14 @@ class StoreEngine {
   static constexpr uint64_t kAccumulatorDispatch = 3;
   static constexpr uint64_t kScratchpadRead = 5;   // bank to writer
   static constexpr uint64_t kAccumulatorRead = 8;  // through the full-width scaler
-  static constexpr uint64_t kCompleteDelay = 1;
+  static constexpr uint64_t kCompleteDelay = 1;    // last block at the writer to the station
+  static constexpr uint64_t kDrainDelay = 2;       // last acknowledgement to idle
 
   struct Move {
     bool active = false;
     int slot = 0;
     uint32_t command = 0;
-    uint64_t rows_left = 0;  // to send
-    uint64_t puts_left = 0;  // to acknowledge
+    uint64_t blocks_left = 0;  // to reach the writer
     uint64_t start = 0;
     uint64_t free = 0;
   };
@@ -53,6 +55,7 @@ class StoreEngine {
   Request block_request(const Op& op) const;
   void dispatch();
   void take_row();
+  void finish_block(size_t index);
   void put();
   void acknowledge();
 
@@ -77,7 +80,8 @@ class StoreEngine {
   Request writing_row_;
   uint32_t written_ = 0;
   uint64_t writer_free_ = 0;
-  std::deque<size_t> acks_;  // move of each put, in order
+  uint64_t unacknowledged_ = 0;
+  uint64_t drained_at_ = 0;
 };
 
 }  // namespace zomboss::gemmini::timing
