@@ -27,7 +27,10 @@ target toy "Toy matrix machine" {
     requires stride >= DIM : "HBM rows would overlap";
     read  x = hbm[src +: n * DIM] stride stride;     # n runs of DIM bytes
     write spad[dst +: n] = y;
-    sem { y = s8[n,DIM] bitcast-convert(x) }         # x : u8[n,DIM]
+    sem {
+      b = s8[n*DIM] bitcast-convert(x)
+      y = s8[n,DIM] reshape(b)
+    }
     cost cycles = 20 + n;
     emit "load {n}, {src}, {dst}";
   }
@@ -52,7 +55,10 @@ target toy "Toy matrix machine" {
   instr store(n: int in 1..DIM, s: addr acc, dst: addr hbm) engine vec {
     read v = acc[s +: n];
     write hbm[dst +: n * DIM * 4] stride stride = o;
-    sem { o = u8[n,DIM,4] bitcast-convert(v) }
+    sem {
+      b = u8[n,DIM,4] bitcast-convert(v)
+      o = u8[n*DIM*4] reshape(b)
+    }
     cost cycles = 12 + n;
     emit "store {n}, {s}, {dst}";
   }
