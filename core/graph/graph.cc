@@ -16,7 +16,7 @@ std::string attribute_text(const Attribute& attribute) {
 
 auto lower_bound(auto& attributes, std::string_view key) {
   return std::lower_bound(attributes.begin(), attributes.end(), key,
-                          [](const Attribute& a, std::string_view k) { return a.key < k; });
+                          [](const Attribute& a, std::string_view k) { return a.key.compare(k) < 0; });
 }
 
 }  // namespace

@@ -90,14 +90,14 @@ TEST(Matmul, TransposesOfOperandsFoldInWhenTheFreeDimsKeepTheirOrder) {
 }
 
 TEST(Bias, EverySpellingOfABroadcastRow) {
-  const char* const kSpellings[] = {
+  const std::string row = "s = s32[6] reshape(r)\nw = s32[4,6] broadcast(s), dimensions={1}\n";
+  const std::string spellings[] = {
       "w = s32[4,6] broadcast(v), dimensions={1}\n",
-      "r = s32[1,6] broadcast(v), dimensions={1}\ns = s32[6] reshape(r)\nw = s32[4,6] broadcast(s), "
-      "dimensions={1}\n",
-      "r = s32[1,6] reshape(v)\ns = s32[6] reshape(r)\nw = s32[4,6] broadcast(s), dimensions={1}\n",
+      "r = s32[1,6] broadcast(v), dimensions={1}\n" + row,
+      "r = s32[1,6] reshape(v)\n" + row,
       "r = s32[6,4] broadcast(v), dimensions={0}\nw = s32[4,6] transpose(r), dimensions={1,0}\n",
   };
-  for (const std::string spelling : kSpellings) {
+  for (const std::string& spelling : spellings) {
     for (const char* order : {"d, w", "w, d"}) {
       const Graph graph = build_entry(kMatmul + spelling + "ROOT o = s32[4,6] add(" + order + ")");
       EXPECT_EQ(ops_of(graph), (Ops{"matmul", "bias"})) << spelling;

@@ -92,7 +92,7 @@ class Program {
     for (Dims* part : {&batch, &left, &right}) {
       for (uint64_t i = random_.below(3); i > 0; --i) part->push_back(random_.between(1, 4));
     }
-    for (uint64_t i = random_.between(1, 2); i > 0; --i) contract.push_back(random_.between(1, 5));
+    for (int64_t i = random_.between(1, 2); i > 0; --i) contract.push_back(random_.between(1, 5));
     Dims lhs_batch, lhs_contract, rhs_batch, rhs_contract, lhs, rhs;
     place(batch, contract, left, lhs, lhs_batch, lhs_contract);
     place(batch, contract, right, rhs, rhs_batch, rhs_contract);
