@@ -147,6 +147,38 @@ std::vector<Condition> branch_conditions(const BranchGroup& group, const Clause&
   return conditions;
 }
 
+std::optional<std::vector<Path>> expand_paths(const std::vector<Clause>& clauses) {
+  std::vector<Path> paths(1);
+  for (size_t i = 0; i < clauses.size();) {
+    if (clauses[i].kind != ClauseKind::kWhen) {
+      for (Path& path : paths) {
+        path.clauses.push_back(&clauses[i]);
+        if (clauses[i].kind == ClauseKind::kRequires) path.conditions.push_back({&*clauses[i].expr, true});
+      }
+      ++i;
+      continue;
+    }
+    const BranchGroup group = branch_group(clauses, i);
+    std::vector<Path> longer;
+    for (; i < group.end; ++i) {
+      const auto inner = expand_paths(clauses[i].body);
+      if (!inner || paths.size() * inner->size() + longer.size() > kMaxPaths) return std::nullopt;
+      for (const Path& path : paths)
+        for (const Path& tail : *inner) {
+          Path& joined = longer.emplace_back(path);
+          for (const Condition& condition : branch_conditions(group, clauses[i]))
+            joined.conditions.push_back(condition);
+          joined.branches.push_back(&clauses[i]);
+          joined.branches.insert(joined.branches.end(), tail.branches.begin(), tail.branches.end());
+          joined.clauses.insert(joined.clauses.end(), tail.clauses.begin(), tail.clauses.end());
+          joined.conditions.insert(joined.conditions.end(), tail.conditions.begin(), tail.conditions.end());
+        }
+    }
+    paths = std::move(longer);
+  }
+  return paths;
+}
+
 void check_branches(InstrContext& context) {
   BranchCheck(context).run(context.instr.clauses, {});
 }

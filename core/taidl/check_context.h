@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -61,5 +62,17 @@ struct BranchGroup {
 BranchGroup branch_group(const std::vector<Clause>& clauses, size_t first);
 // The conditions under which a branch of the group is taken.
 std::vector<Condition> branch_conditions(const BranchGroup& group, const Clause& branch);
+
+inline constexpr size_t kMaxPaths = 64;
+
+// One choice of a branch in every case distinction.
+struct Path {
+  std::vector<const Clause*> clauses;  // in the order of the text
+  std::vector<Condition> conditions;
+  std::vector<const Clause*> branches;  // that it takes
+};
+
+// Every path through the branches, or nothing when there are more than kMaxPaths.
+std::optional<std::vector<Path>> expand_paths(const std::vector<Clause>& clauses);
 
 }  // namespace zomboss::taidl

@@ -1,5 +1,6 @@
 // The semantics block of each path through the branches is parsed and typed as HLO for concrete values of the
 // names in its dimensions, and compared with the slices and states that it feeds.
+// Long, because the state of one traversal (path, assignment, known types) belongs to all of it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,52 +20,12 @@ namespace zomboss::taidl {
 namespace {
 
 constexpr uint64_t kLimit = 256;
-constexpr size_t kMaxPaths = 64;
 constexpr int64_t kMaxElements = int64_t{1} << 40;
 
 using hlo::DType;
 using hlo::Shape;
 // Types of the values of one path, by name. The shapes live in the check that owns the map.
 using Values = std::map<std::string_view, const Shape*>;
-
-struct Path {
-  std::vector<const Clause*> clauses;  // in the order of the text
-  std::vector<Condition> conditions;
-  std::vector<const Clause*> branches;  // that it takes
-};
-
-// Every way through the branches, or nothing when there are too many.
-std::optional<std::vector<Path>> expand(const std::vector<Clause>& clauses) {
-  std::vector<Path> paths(1);
-  for (size_t i = 0; i < clauses.size();) {
-    if (clauses[i].kind != ClauseKind::kWhen) {
-      for (Path& path : paths) {
-        path.clauses.push_back(&clauses[i]);
-        if (clauses[i].kind == ClauseKind::kRequires) path.conditions.push_back({&*clauses[i].expr, true});
-      }
-      ++i;
-      continue;
-    }
-    const BranchGroup group = branch_group(clauses, i);
-    std::vector<Path> longer;
-    for (; i < group.end; ++i) {
-      const auto inner = expand(clauses[i].body);
-      if (!inner || paths.size() * inner->size() + longer.size() > kMaxPaths) return std::nullopt;
-      for (const Path& path : paths)
-        for (const Path& tail : *inner) {
-          Path& joined = longer.emplace_back(path);
-          for (const Condition& condition : branch_conditions(group, clauses[i]))
-            joined.conditions.push_back(condition);
-          joined.branches.push_back(&clauses[i]);
-          joined.branches.insert(joined.branches.end(), tail.branches.begin(), tail.branches.end());
-          joined.clauses.insert(joined.clauses.end(), tail.clauses.begin(), tail.clauses.end());
-          joined.conditions.insert(joined.conditions.end(), tail.conditions.begin(), tail.conditions.end());
-        }
-    }
-    paths = std::move(longer);
-  }
-  return paths;
-}
 
 // What is known of one semantics block.
 using Typed = std::vector<std::pair<Name, Shape>>;  // its statements
@@ -106,7 +67,7 @@ class SemanticsCheck {
   }
 
   void run() {
-    const auto paths = expand(c_.instr.clauses);
+    const auto paths = expand_paths(c_.instr.clauses);
     if (!paths)
       return c_.error(c_.instr.where, fmt::format("more than {} combinations of branches", kMaxPaths),
                       "split the instruction into several");

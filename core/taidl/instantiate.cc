@@ -8,6 +8,7 @@
 #include "core/base/hash.h"
 #include "core/base/text.h"
 #include "core/taidl/checker.h"
+#include "core/taidl/constants.h"
 #include "core/taidl/lexer.h"
 #include "core/taidl/message.h"
 #include "core/taidl/model.h"
@@ -18,16 +19,14 @@
 namespace zomboss::taidl {
 namespace {
 
-constexpr int64_t kMaxUnits = int64_t{1} << 40;  // of one memory; also bounds every dimension
-constexpr int64_t kMaxBits = 63;                 // of an immediate
-constexpr size_t kMaxValues = 4096;              // of a listed domain
+constexpr int64_t kMaxBits = 63;  // of an immediate
 constexpr size_t kMaxOperands = 64, kMaxStates = 512;
 
 class Instantiation {
  public:
   Instantiation(const Spec& spec, std::span<const std::pair<std::string, int64_t>> overrides,
                 Diagnostics& diagnostics)
-      : spec_(spec), overrides_(overrides), diagnostics_(diagnostics) {}
+      : spec_(spec), overrides_(overrides), diagnostics_(diagnostics), constants_(diagnostics) {}
 
   Result<Model> run() {
     model_.target = spec_.target.text;
@@ -105,94 +104,25 @@ class Instantiation {
         error(decls[i].name.where, fmt::format("duplicate {} '{}'", what, decls[i].name.text));
   }
 
-  // The value of an expression over parameters, or nothing after an error.
-  std::optional<int64_t> number(const Expr& expr, std::string_view what) {
-    if (!require_type(expr, ExprType::kInteger, what, param_scope_, diagnostics_)) return std::nullopt;
-    const Value value = evaluate(expr, env_);
-    if (value.known()) return value.number;
-    if (value.failed()) error(value.where, value.message);
-    return std::nullopt;
-  }
-
-  std::optional<int64_t> number_in(const Expr& expr, std::string_view what, int64_t low, int64_t high) {
-    const auto value = number(expr, what);
-    if (!value || (*value >= low && *value <= high)) return value;
-    error(expr.where, fmt::format("{} is {}, expected {}..{}", what, *value, low, high));
-    return std::nullopt;
-  }
-
-  std::optional<Domain> domain(const DomainExpr& decl, std::string_view what) {
-    Domain out;
-    if (decl.kind == DomainExpr::Kind::kAny) {
-      out.any = true;
-      out.low = std::numeric_limits<int64_t>::min();
-      out.high = std::numeric_limits<int64_t>::max();
-      return out;
-    }
-    std::vector<int64_t> numbers;
-    for (const Expr& expr : decl.values) {
-      const auto value = number(expr, what);
-      if (!value) return std::nullopt;
-      numbers.push_back(*value);
-    }
-    return decl.kind == DomainExpr::Kind::kRange ? range(decl, numbers, what) : list(decl, numbers, what);
-  }
-
-  std::optional<Domain> range(const DomainExpr& decl, const std::vector<int64_t>& numbers,
-                              std::string_view what) {
-    Domain out;
-    out.low = numbers[0];
-    out.high = numbers[1];
-    if (numbers.size() == 3) out.step = numbers[2];
-    if (out.step < 1) {
-      error(decl.values[2].where, fmt::format("{}: the step is {}, expected at least 1", what, out.step));
-      return std::nullopt;
-    }
-    if (out.low <= out.high) return out;
-    error(decl.where, fmt::format("{} is empty: {}..{}", what, out.low, out.high),
-          "low..high includes both ends");
-    return std::nullopt;
-  }
-
-  std::optional<Domain> list(const DomainExpr& decl, std::vector<int64_t> numbers, std::string_view what) {
-    if (numbers.empty() || numbers.size() > kMaxValues) {
-      error(decl.where, numbers.empty() ? fmt::format("{} is empty", what)
-                                        : fmt::format("{} lists {} values, at most {} are accepted", what,
-                                                      numbers.size(), kMaxValues));
-      return std::nullopt;
-    }
-    Domain out;
-    out.values = numbers;
-    std::sort(out.values.begin(), out.values.end());
-    const auto twice = std::adjacent_find(out.values.begin(), out.values.end());
-    if (twice != out.values.end()) {
-      error(decl.where, fmt::format("{} lists {} twice", what, *twice));
-      return std::nullopt;
-    }
-    out.low = out.values.front();
-    out.high = out.values.back();
-    return out;
-  }
-
   void params() {
     for (const ParamDecl& decl : spec_.params) {
-      auto value = number(decl.value, "the value of a parameter");
+      auto value = constants_.number(decl.value, "the value of a parameter");
       const int64_t* override_value = override_of(decl.name.text);
       if (override_value != nullptr) value = *override_value;
       if (decl.domain) check_param_domain(decl, value, override_value != nullptr);
       declare(decl.name, Symbol::kParam);
-      param_scope_.add(decl.name.text, Symbol::kParam);
       // After an error any value serves to find further errors.
-      env_.emplace(decl.name.text, value.value_or(1));
+      constants_.define(decl.name.text, value.value_or(1));
       model_.params.push_back({decl.name.text, value.value_or(1), override_value != nullptr});
     }
   }
 
   void check_param_domain(const ParamDecl& decl, std::optional<int64_t> value, bool overridden) {
-    const auto domain = this->domain(*decl.domain, fmt::format("the domain of parameter {}", decl.name.text));
+    const auto domain =
+        constants_.domain(*decl.domain, fmt::format("the domain of parameter {}", decl.name.text));
     if (!domain || !value || domain->contains(*value)) return;
     DomainExpr folded = *decl.domain;
-    for (Expr& expr : folded.values) expr = fold(expr, env_);
+    for (Expr& expr : folded.values) expr = fold(expr, constants_.env());
     error(overridden ? decl.domain->where : decl.value.where,
           fmt::format("parameter {} is {}{}, outside of its domain {}", decl.name.text, *value,
                       overridden ? " by override" : "", print_domain(folded)));
@@ -201,48 +131,15 @@ class Instantiation {
   void formats() {
     for (const DtypeDecl& decl : spec_.dtypes) {
       Format format{decl.name.text, hlo::DType::Invalid, 0, hlo::DType::Invalid};
-      const auto block = number_in(decl.block, "the block size", 1, 65536);
-      const auto elem = element_type(decl.elem), scale = element_type(decl.scale);
+      const auto block = constants_.number_in(decl.block, "the block size", 1, 65536);
+      const auto elem = constants_.element_type(decl.elem), scale = constants_.element_type(decl.scale);
       if (elem && elem->block == 0) format.dtype = elem->dtype;
       if (scale && scale->block == 0) format.scale = scale->dtype;
       if ((elem && elem->block != 0) || (scale && scale->block != 0))
         error(decl.name.where, "the element and scale of a block-scaled format are plain types");
       format.block = block.value_or(1);
-      if (declare(decl.name, Symbol::kDtype)) formats_.push_back(format);
+      if (declare(decl.name, Symbol::kDtype)) constants_.define(format);
     }
-  }
-
-  std::optional<Format> element_type(const Name& name) {
-    for (const Format& format : formats_)
-      if (format.name == name.text) return format;
-    const auto dtype = hlo::dtype_from_name(name.text);
-    if (dtype && hlo::dtype_bits(*dtype) != 0) return Format{name.text, *dtype, 0, hlo::DType::Invalid};
-    std::vector<std::string> names;
-    for (const Format& format : formats_) names.push_back(format.name);
-    for (int i = 1; i <= static_cast<int>(hlo::DType::C128); ++i)
-      names.emplace_back(hlo::dtype_name(static_cast<hlo::DType>(i)));
-    const std::string near = nearest_name(name.text, names);
-    error(name.where, fmt::format("unknown number format '{}'", name.text),
-          near.empty() ? "HLO's types (s8, s32, bf16, f32, ...) or a format declared with 'dtype'"
-                       : fmt::format("did you mean '{}'?", near));
-    return std::nullopt;
-  }
-
-  // Product of dimensions in 1..kMaxUnits, or nothing after an error.
-  std::optional<std::vector<int64_t>> dims(std::span<const Expr> exprs, std::string_view what) {
-    std::vector<int64_t> out;
-    int64_t product = 1;
-    for (const Expr& expr : exprs) {
-      const auto dim = number_in(expr, what, 1, kMaxUnits);
-      if (!dim) return std::nullopt;
-      out.push_back(*dim);
-      if (product > kMaxUnits / *dim) {
-        error(expr.where, fmt::format("more than {} elements", kMaxUnits));
-        return std::nullopt;
-      }
-      product *= *dim;
-    }
-    return out;
   }
 
   static int64_t unit_bytes(const Format& format, std::span<const int64_t> unit_dims) {
@@ -259,21 +156,22 @@ class Instantiation {
     out.name = decl.name.text;
     out.where = decl.name.where;
     out.offchip = decl.offchip;
-    if (const auto format = element_type(decl.type.dtype)) out.format = *format;
+    if (const auto format = constants_.element_type(decl.type.dtype)) out.format = *format;
     if (decl.type.unbounded && !decl.offchip)
       error(decl.type.dtype.where, fmt::format("memory {} has no size", decl.name.text),
             "'*' is for off-chip memories");
     if (!decl.type.unbounded && decl.type.dims.empty())
       error(decl.type.dtype.where, fmt::format("memory {} has no size", decl.name.text),
             "write the number of units, for example s8[256][16]");
-    if (const auto numbers = dims(decl.type.dims, "a dimension")) {
+    if (const auto numbers = constants_.dims(decl.type.dims, "a dimension")) {
       const size_t first = decl.type.unbounded || numbers->empty() ? 0 : 1;
       if (first == 1) out.rows = numbers->front();
       out.unit_dims.assign(numbers->begin() + static_cast<ptrdiff_t>(first), numbers->end());
       out.unit_bytes = unit_bytes(out.format, out.unit_dims);
     }
-    if (decl.banks) out.banks = number_in(*decl.banks, "the number of banks", 1, kMaxUnits).value_or(1);
-    if (decl.align) out.align = number_in(*decl.align, "the alignment", 1, kMaxUnits).value_or(1);
+    if (decl.banks)
+      out.banks = constants_.number_in(*decl.banks, "the number of banks", 1, kMaxUnits).value_or(1);
+    if (decl.align) out.align = constants_.number_in(*decl.align, "the alignment", 1, kMaxUnits).value_or(1);
     if (decl.banks && out.rows % out.banks != 0)
       error(decl.banks->where, fmt::format("memory {} has {} units, not a multiple of {} banks",
                                            decl.name.text, out.rows, out.banks));
@@ -284,9 +182,10 @@ class Instantiation {
     Regfile out;
     out.name = decl.name.text;
     out.where = decl.name.where;
-    if (const auto format = element_type(decl.dtype)) out.format = *format;
-    out.count = number_in(decl.count, "the number of registers", 1, 65536).value_or(1);
-    if (decl.zero) out.zero = number_in(*decl.zero, "the zero register", 0, out.count - 1).value_or(0);
+    if (const auto format = constants_.element_type(decl.dtype)) out.format = *format;
+    out.count = constants_.number_in(decl.count, "the number of registers", 1, 65536).value_or(1);
+    if (decl.zero)
+      out.zero = constants_.number_in(*decl.zero, "the zero register", 0, out.count - 1).value_or(0);
     if (declare(decl.name, Symbol::kRegfile)) model_.regfiles.push_back(std::move(out));
   }
 
@@ -298,11 +197,11 @@ class Instantiation {
     if (decl.type) {
       tensor_state(decl, out);
     } else if (const auto domain =
-                   this->domain(decl.domain, fmt::format("the domain of state {}", out.name))) {
+                   constants_.domain(decl.domain, fmt::format("the domain of state {}", out.name))) {
       out.domain = *domain;
       if (!decl.initial) {
         error(decl.initial_where, "the initial value of an integer state must be an integer");
-      } else if (const auto initial = number(*decl.initial, "the initial value")) {
+      } else if (const auto initial = constants_.number(*decl.initial, "the initial value")) {
         out.initial = static_cast<double>(*initial);
         if (!domain->contains(*initial))
           error(decl.initial_where,
@@ -316,11 +215,12 @@ class Instantiation {
   void tensor_state(const StateDecl& decl, State& out) {
     out.shape.emplace();
     if (decl.type->unbounded) error(decl.type->dtype.where, "a state has a fixed size");
-    if (const auto format = element_type(decl.type->dtype)) out.shape->dtype = format->value_dtype();
-    if (const auto numbers = dims(decl.type->dims, "a dimension")) out.shape->dims = *numbers;
+    if (const auto format = constants_.element_type(decl.type->dtype))
+      out.shape->dtype = format->value_dtype();
+    if (const auto numbers = constants_.dims(decl.type->dims, "a dimension")) out.shape->dims = *numbers;
     out.initial = decl.initial_float;
     if (decl.initial) {
-      const auto initial = number(*decl.initial, "the initial value");
+      const auto initial = constants_.number(*decl.initial, "the initial value");
       out.initial = static_cast<double>(initial.value_or(0));
     } else if (hlo::is_integer(out.shape->dtype)) {
       error(decl.initial_where,
@@ -365,10 +265,11 @@ class Instantiation {
     out.kind = decl.kind;
     out.base = decl.base.text;
     if (decl.kind == OperandKind::kInteger) {
-      if (const auto domain = this->domain(decl.domain, fmt::format("the domain of operand {}", out.name)))
+      if (const auto domain =
+              constants_.domain(decl.domain, fmt::format("the domain of operand {}", out.name)))
         out.domain = *domain;
     } else if (decl.kind == OperandKind::kImmediate) {
-      out.bits = number_in(*decl.bits, "the width of an immediate", 1, kMaxBits).value_or(1);
+      out.bits = constants_.number_in(*decl.bits, "the width of an immediate", 1, kMaxBits).value_or(1);
       out.domain.high = static_cast<int64_t>((uint64_t{1} << out.bits) - 1);
     } else if (decl.kind == OperandKind::kRegister) {
       const Regfile* file = model_.find_regfile(decl.base.text);
@@ -390,14 +291,14 @@ class Instantiation {
       return;
     }
     out.align = memory->align;
-    if (decl.align) out.align = number_in(*decl.align, "the alignment", 1, kMaxUnits).value_or(1);
+    if (decl.align) out.align = constants_.number_in(*decl.align, "the alignment", 1, kMaxUnits).value_or(1);
     out.domain.high = memory->rows == 0 ? std::numeric_limits<int64_t>::max() : memory->rows - 1;
     out.domain.step = out.align;
   }
 
   // Replaces parameters by their values, also in messages.
   void fold_clause(Clause& clause) {
-    const auto fold_in = [&](Expr& expr) { expr = fold(expr, env_); };
+    const auto fold_in = [&](Expr& expr) { expr = fold(expr, constants_.env()); };
     if (clause.expr) fold_in(*clause.expr);
     if (clause.slice.start) fold_in(*clause.slice.start);
     for (Expr& count : clause.slice.counts) fold_in(count);
@@ -407,21 +308,22 @@ class Instantiation {
       fold_in(field.low);
       fold_in(field.value);
     }
-    if (clause.kind == ClauseKind::kRequires) clause.text = fold_message(clause.text, env_);
+    if (clause.kind == ClauseKind::kRequires) clause.text = fold_message(clause.text, constants_.env());
     for (Clause& inner : clause.body) fold_clause(inner);
   }
 
   void hwloop(const HwloopDecl& decl) {
     Hwloop out{decl.name.text, decl.begin, decl.end, 0, {}};
-    out.depth = number_in(decl.depth, "the depth of a hardware loop", 1, 1024).value_or(1);
-    if (const auto count = domain(decl.count, fmt::format("the count of hardware loop {}", out.name)))
+    out.depth = constants_.number_in(decl.depth, "the depth of a hardware loop", 1, 1024).value_or(1);
+    if (const auto count =
+            constants_.domain(decl.count, fmt::format("the count of hardware loop {}", out.name)))
       out.count = *count;
     model_.hwloops.push_back(std::move(out));
   }
 
   void rule(const RuleDecl& decl) {
-    Rule out{decl.name.text, fold(decl.condition, env_), fold_message(decl.message, env_), decl.name.where,
-             decl.message_where};
+    Rule out{decl.name.text, fold(decl.condition, constants_.env()),
+             fold_message(decl.message, constants_.env()), decl.name.where, decl.message_where};
     Scope scope = scope_;
     scope.program_functions = true;
     require_type(decl.condition, ExprType::kCondition, "a rule", scope, diagnostics_);
@@ -433,9 +335,8 @@ class Instantiation {
   std::span<const std::pair<std::string, int64_t>> overrides_;
   Diagnostics& diagnostics_;
   Model model_;
-  Scope scope_, param_scope_;
-  Env env_;
-  std::vector<Format> formats_;
+  Scope scope_;
+  Constants constants_;
   std::set<std::string> unique_names_;
 };
 

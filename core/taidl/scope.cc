@@ -57,6 +57,7 @@ class Inference {
   Inference(const Scope& scope, Diagnostics& diagnostics) : scope_(scope), diagnostics_(diagnostics) {}
 
   std::optional<ExprType> infer(const Expr& expr) {
+    if (too_many(diagnostics_)) return std::nullopt;  // spares the search for near names
     switch (expr.op) {
       case Op::kInt:
         return ExprType::kInteger;
