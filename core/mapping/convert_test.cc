@@ -99,6 +99,9 @@ TEST(Surface, RefusesBadKnobs) {
             "the surface: knob 'hoist' is boolean but has a value other than 0 and 1");
   EXPECT_EQ(refusal([](auto& b) { b.message.knobs[3]->doc = "\x1b[2J"; }),
             "the surface: knob 'tile_m' doc has a control character at byte 0");
+  EXPECT_EQ(refusal([](auto& b) { b.message.knobs[3]->doc = "a\xc2\x9b"; }),
+            "the surface: knob 'tile_m' doc has a control character at byte 1");
+  EXPECT_EQ(refusal([](auto& b) { b.message.knobs[3]->doc = "\u00e9\u20ac"; }), "accepted");
   EXPECT_EQ(refusal([](auto& b) { b.message.knobs[3]->doc = "\xc0\x80"; }),
             "the surface: knob 'tile_m' doc is not UTF-8 at byte 0");
 }

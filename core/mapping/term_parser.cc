@@ -6,6 +6,7 @@
 
 #include "core/base/text.h"
 #include "core/mapping/term.h"
+#include "core/mapping/term_lexer.h"
 
 namespace zomboss::mapping {
 namespace {
@@ -59,67 +60,6 @@ constexpr Operator kOperators[] = {
 constexpr std::string_view kOperatorHint =
     "operators are + - * div mod abs < <= > >= = distinct and or not => xor ite let";
 
-bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-bool ends_symbol(char c) {
-  return is_blank(c) || c == '(' || c == ')' || c == ';' || c == '|' || c == '"';
-}
-
-struct Token {
-  enum class Kind { kOpen, kClose, kAtom, kQuoted, kEnd, kBad };
-  Kind kind = Kind::kEnd;
-  std::string_view text;
-  size_t offset = 0;
-};
-
-class Lexer {
- public:
-  explicit Lexer(std::string_view text) : text_(text) {}
-
-  Token next() {
-    skip_blanks();
-    const size_t start = at_;
-    if (at_ == text_.size()) return {Token::Kind::kEnd, {}, start};
-    const char c = text_[at_];
-    if (c == '(' || c == ')') {
-      ++at_;
-      return {c == '(' ? Token::Kind::kOpen : Token::Kind::kClose, text_.substr(start, 1), start};
-    }
-    if (c == '"') return {Token::Kind::kBad, text_.substr(start, 1), start};
-    if (c == '|') {
-      const size_t close = text_.find('|', start + 1);
-      if (close == std::string_view::npos) return {Token::Kind::kBad, text_.substr(start, 1), start};
-      at_ = close + 1;
-      return {Token::Kind::kQuoted, text_.substr(start + 1, close - start - 1), start};
-    }
-    while (at_ < text_.size() && !ends_symbol(text_[at_])) ++at_;
-    return {Token::Kind::kAtom, text_.substr(start, at_ - start), start};
-  }
-  Token peek() {
-    const size_t at = at_;
-    const Token token = next();
-    at_ = at;
-    return token;
-  }
-
- private:
-  void skip_blanks() {
-    while (at_ < text_.size()) {
-      if (text_[at_] == ';') {
-        while (at_ < text_.size() && text_[at_] != '\n') ++at_;
-      } else if (is_blank(text_[at_])) {
-        ++at_;
-      } else {
-        return;
-      }
-    }
-  }
-
-  std::string_view text_;
-  size_t at_ = 0;
-};
-
 using NodeId = uint32_t;
 using Parsed = std::optional<NodeId>;  // nothing: an error was reported
 
@@ -153,37 +93,37 @@ class Parser {
     }
     const Parsed root = parse_term(0);
     if (!root) return root;
-    const Token rest = lexer_.next();
-    if (rest.kind != Token::Kind::kEnd) {
+    const TermToken rest = lexer_.next();
+    if (rest.kind != TermToken::Kind::kEnd) {
       return fail(rest.offset, "text after the end of the term", "join conditions with (and ...)");
     }
     return expect_sort(*root, expected, 0, "the term");
   }
 
   Parsed parse_term(uint32_t depth) {
-    const Token token = lexer_.next();
+    const TermToken token = lexer_.next();
     if (depth > kTermDepthLimit) {
       return fail(token.offset, fmt::format("parentheses nest deeper than {}", kTermDepthLimit));
     }
     switch (token.kind) {
-      case Token::Kind::kOpen:
+      case TermToken::Kind::kOpen:
         return parse_application(token, depth);
-      case Token::Kind::kAtom:
+      case TermToken::Kind::kAtom:
         return parse_atom(token);
-      case Token::Kind::kQuoted:
+      case TermToken::Kind::kQuoted:
         return parse_symbol(token);
-      case Token::Kind::kClose:
+      case TermToken::Kind::kClose:
         return fail(token.offset, "a term is missing before ')'");
-      case Token::Kind::kEnd:
+      case TermToken::Kind::kEnd:
         return fail(token.offset, "the term ends too early", "a ')' or an operand is missing");
-      case Token::Kind::kBad:
+      case TermToken::Kind::kBad:
         break;
     }
     return fail(token.offset,
                 token.text == "|" ? "unterminated '|' symbol" : "strings are not allowed in terms");
   }
 
-  Parsed parse_atom(const Token& token) {
+  Parsed parse_atom(const TermToken& token) {
     const char first = token.text[0];
     if (first >= '0' && first <= '9') return parse_number(token);
     if (token.text == "true" || token.text == "false") {
@@ -196,7 +136,7 @@ class Parser {
     return parse_symbol(token);
   }
 
-  Parsed parse_number(const Token& token) {
+  Parsed parse_number(const TermToken& token) {
     int64_t value = 0;
     const char* end = token.text.data() + token.text.size();
     const auto [stop, error] = std::from_chars(token.text.data(), end, value);
@@ -209,7 +149,7 @@ class Parser {
     return add({Op::kConstant, Sort::kInt, 0, 0, 0, value}, token.offset);
   }
 
-  Parsed parse_symbol(const Token& token) {
+  Parsed parse_symbol(const TermToken& token) {
     const auto bound = bound_.find(token.text);
     if (bound != bound_.end() && !bound->second.empty()) return bound->second.back();
     const auto number = numbers_.find(token.text);
@@ -228,9 +168,9 @@ class Parser {
     return known->second;
   }
 
-  Parsed parse_application(const Token& open, uint32_t depth) {
-    const Token head = lexer_.next();
-    if (head.kind != Token::Kind::kAtom)
+  Parsed parse_application(const TermToken& open, uint32_t depth) {
+    const TermToken head = lexer_.next();
+    if (head.kind != TermToken::Kind::kAtom)
       return fail(head.offset, "an operator must follow '('", kOperatorHint);
     if (head.text == "let") return parse_let(depth);
     const auto* found = std::find_if(std::begin(kOperators), std::end(kOperators),
@@ -239,7 +179,7 @@ class Parser {
       return fail(head.offset, fmt::format("unknown operator '{}'", shown(head.text)), kOperatorHint);
     }
     std::vector<NodeId> operands;
-    while (lexer_.peek().kind != Token::Kind::kClose) {
+    while (lexer_.peek().kind != TermToken::Kind::kClose) {
       const Parsed operand = parse_term(depth + 1);
       if (!operand) return operand;
       operands.push_back(*operand);
@@ -255,27 +195,27 @@ class Parser {
 
   // (let ((name term) ...) body): all terms are read in the outer scope.
   Parsed parse_let(uint32_t depth) {
-    Token token = lexer_.next();
-    if (token.kind != Token::Kind::kOpen) return fail(token.offset, "'let' needs a list of (name term)");
+    TermToken token = lexer_.next();
+    if (token.kind != TermToken::Kind::kOpen) return fail(token.offset, "'let' needs a list of (name term)");
     std::vector<std::pair<std::string_view, NodeId>> bindings;
-    while ((token = lexer_.next()).kind == Token::Kind::kOpen) {
-      const Token name = lexer_.next();
-      if (name.kind != Token::Kind::kAtom && name.kind != Token::Kind::kQuoted) {
+    while ((token = lexer_.next()).kind == TermToken::Kind::kOpen) {
+      const TermToken name = lexer_.next();
+      if (name.kind != TermToken::Kind::kAtom && name.kind != TermToken::Kind::kQuoted) {
         return fail(name.offset, "a name must follow '(' in the list of 'let'");
       }
       const Parsed value = parse_term(depth + 1);
       if (!value) return value;
-      const Token close = lexer_.next();
-      if (close.kind != Token::Kind::kClose) return fail(close.offset, "')' must end a binding of 'let'");
+      const TermToken close = lexer_.next();
+      if (close.kind != TermToken::Kind::kClose) return fail(close.offset, "')' must end a binding of 'let'");
       bindings.emplace_back(name.text, *value);
     }
-    if (token.kind != Token::Kind::kClose) return fail(token.offset, "')' must end the list of 'let'");
+    if (token.kind != TermToken::Kind::kClose) return fail(token.offset, "')' must end the list of 'let'");
     for (const auto& [name, node] : bindings) bound_[name].push_back(node);
     const Parsed body = parse_term(depth + 1);
     for (const auto& [name, node] : bindings) bound_[name].pop_back();
     if (!body) return body;
-    const Token close = lexer_.next();
-    if (close.kind != Token::Kind::kClose) return fail(close.offset, "')' must follow the body of 'let'");
+    const TermToken close = lexer_.next();
+    if (close.kind != TermToken::Kind::kClose) return fail(close.offset, "')' must follow the body of 'let'");
     return body;
   }
 
@@ -433,7 +373,7 @@ class Parser {
 
   const std::vector<std::string>& knobs_;
   Diagnostics& diagnostics_;
-  Lexer lexer_;
+  TermLexer lexer_;
   std::map<std::string_view, uint32_t> numbers_;
   std::map<std::string_view, std::vector<NodeId>> bound_;
   std::map<uint32_t, NodeId> knob_nodes_;

@@ -121,7 +121,8 @@ inline RandomTerm random_int(Random& random, const std::vector<std::string>& kno
   }
   constexpr std::pair<const char*, char> kOps[] = {
       {"+", '+'}, {"-", '-'}, {"*", '*'}, {"div", '/'}, {"mod", '%'}};
-  const auto [name, op] = kOps[kind - 3];
+  const char* name = kOps[kind - 3].first;
+  const char op = kOps[kind - 3].second;
   return {std::string("(") + name + " " + a.text + " " + b.text + ")",
           [=](const auto& values) { return reference_int(op, a.value(values), b.value(values)); }};
 }
