@@ -94,12 +94,25 @@ TEST(Config, SettingsAreChecked) {
             "target.ID.params.NAME");
 }
 
+TEST(Config, TheReferenceListsEveryKeyOfTheTable) {
+  std::ifstream stream(ZB_SOURCE_DIR "/docs/cli.md");
+  const std::string text((std::istreambuf_iterator<char>(stream)), {});
+  for (const OptionInfo& option : option_table()) {
+    const std::string value = option.default_value.empty() ? " " : " " + option.default_value + " ";
+    const std::string row =
+        "| `" + option.key + "` | " + option.type + " |" + value + "| " + option.doc + " |";
+    EXPECT_NE(text.find(row), std::string::npos) << "docs/cli.md lacks the row\n" << row;
+  }
+}
+
 TEST(Suite, ReadsInstancesWithPathsBesideTheFile) {
-  const auto suite = read_suite(write("s.toml",
-                                      "name = 's'\ntarget = 't'\n[[instance]]\nhlo = 'x/a.hlo'\n"
-                                      "family = 'gemm'\n[[instance]]\nname = 'b'\nhlo = '/b.hlo'\n"));
+  const auto suite = read_suite(
+      write("s.toml",
+            "name = 's'\ntarget = 't'\n[[instance]]\nhlo = 'x/a.hlo'\n"
+            "family = 'gemm'\nparams = { M = 3, K = 4 }\n[[instance]]\nname = 'b'\nhlo = '/b.hlo'\n"));
   ASSERT_TRUE(suite.ok()) << suite.status().message();
   EXPECT_EQ(suite->instances[0].name, "a");
+  EXPECT_EQ(suite->instances[0].params, "K=4 M=3");
   EXPECT_TRUE(suite->instances[0].hlo.ends_with("zomboss_config_test/x/a.hlo"));
   EXPECT_EQ(suite->instances[1].hlo, "/b.hlo");
 }

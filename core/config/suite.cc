@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <limits>
 #include <set>
 
 #include "core/config/toml_reader.h"
@@ -27,7 +28,14 @@ Instance read_instance(const toml::table& table, const std::string& suite_path, 
   instance.name = reader.text("name").value_or(std::filesystem::path(hlo).stem().string());
   instance.family = reader.text("family").value_or("");
   instance.config = reader.text("config").value_or("");
-  instance.params = reader.text("params").value_or("");
+  if (const toml::table* params = reader.table("params")) {
+    for (const auto& [key, value] : *params) {
+      const std::string name(key.str());
+      const auto number = TableReader(*params, "params", diagnostics)
+                              .integer(name.c_str(), 0, std::numeric_limits<int64_t>::max());
+      instance.params += fmt::format("{}{}={}", instance.params.empty() ? "" : " ", name, number.value_or(0));
+    }
+  }
   return instance;
 }
 

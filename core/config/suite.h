@@ -8,7 +8,7 @@
 //   config = "C1"
 //   hlo = "gemmini/gemm_c1.hlo"  # relative to the suite file
 //   contract = "x.toml"          # optional, likewise
-//   params = "M=32 K=32 N=32"    # optional, for people
+//   params = { M = 32, K = 32 }  # optional, for people
 #pragma once
 
 #include <string>
@@ -19,7 +19,8 @@
 namespace zomboss::config {
 
 struct Instance {
-  std::string name, family, config, params;
+  std::string name, family, config;
+  std::string params;    // "K=32 M=32"
   std::string hlo;       // path as the current folder sees it
   std::string contract;  // likewise; empty = defaults
 };

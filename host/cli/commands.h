@@ -30,6 +30,9 @@ int run_compile_command(const CommonOptions& common, const IntentOptions& option
 
 int run_check_command(const CommonOptions& common, const std::string& kernel, const std::string& hlo);
 
+// `print`: the canonical text instead of a summary.
+int run_taidl_command(const CommonOptions& common, const std::string& path, bool print);
+
 int run_plugins_command(const CommonOptions& common);
 int run_plugin_info_command(const CommonOptions& common, const std::string& id);
 int run_plugin_allow_command(const CommonOptions& common, const std::string& id,

@@ -56,7 +56,7 @@ Result<Exported> export_kernel(evaluate::Target& target, const Problem& problem,
       return internal_error(
           fmt::format("target {}: it exports a file with the unsafe path '{}'", target.id(), file->path));
     ZB_TRY(write(file->path, {reinterpret_cast<const char*>(file->content.data()), file->content.size()}));
-    if (file->purpose == "kernel") exported.kernel = exported.files.back();
+    if (file->importable) exported.kernel = exported.files.back();
   }
   ZB_TRY(write("plan.json", plan_document(*problem.surface, plan).dump(2) + "\n"));
   if (!report.is_null())

@@ -49,7 +49,7 @@ struct Arguments {
   CommonOptions common;
   SearchOptions search;
   IntentOptions intent;
-  std::string hlo, kernel, plugin_id, lock_file;
+  std::string hlo, kernel, taidl, plugin_id, lock_file;
   bool rows = false;
 };
 
@@ -114,6 +114,12 @@ void add_others(CLI::App& root, Arguments& a, int& exit) {
   check.add_option("kernel", a.kernel, "kernel file in the target's own format")->required();
   check.add_option("--workload", a.hlo, "HLO file of the workload")->required();
   check.callback([&] { exit = run_check_command(a.common, a.kernel, a.hlo); });
+
+  CLI::App& taidl = *root.add_subcommand("taidl", "parse and check a target description");
+  add_common(taidl, a.common);
+  taidl.add_option("file", a.taidl, "TAIDL file")->required();
+  taidl.add_flag("--print", a.rows, "print the canonical text");
+  taidl.callback([&] { exit = run_taidl_command(a.common, a.taidl, a.rows); });
 
   CLI::App& doctor = *root.add_subcommand("doctor", "load every plugin, check every target's description");
   add_common(doctor, a.common);
