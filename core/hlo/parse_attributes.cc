@@ -189,7 +189,7 @@ bool Parser::builtin_reducer(const Instruction& in, std::string_view name, uint3
       .name = full_name, .instructions = {}, .root = 2, .parameters = {0, 1}, .where = in.where};
   for (int i = 0; i < 3; ++i) {
     Instruction& step = computation.instructions.emplace_back();
-    step.name = i == 0 ? "a" : i == 1 ? "b" : "c";
+    step.name = std::string(1, "abc"[i]);
     step.opcode = i == 2 ? std::string(name) : "parameter";
     step.shape.dtype = operand.dtype;
     step.where = in.where;

@@ -50,13 +50,13 @@ bool Parser::instruction() {
   return parsed;
 }
 
-uint32_t Parser::add(Instruction in) {
+uint32_t Parser::add(Instruction&& in) {
   body_.shape_nodes.push_back(static_cast<uint32_t>(std::min<size_t>(shape_nodes(in.shape), UINT32_MAX)));
   body_.computation.instructions.push_back(std::move(in));
   return static_cast<uint32_t>(body_.computation.instructions.size()) - 1;
 }
 
-uint32_t Parser::add_anonymous(Instruction in) {
+uint32_t Parser::add_anonymous(Instruction&& in) {
   const uint32_t index = add(std::move(in));
   body_.anonymous.push_back(index);
   return index;

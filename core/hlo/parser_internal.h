@@ -90,8 +90,8 @@ class Parser {
   bool constant_argument(Instruction& in, const std::optional<Shape>& stated);
   bool finish_instruction(Instruction& in, std::optional<Shape> stated);
   bool spend_shape_work(const Instruction& in);
-  uint32_t add(Instruction in);
-  uint32_t add_anonymous(Instruction in);
+  uint32_t add(Instruction&& in);
+  uint32_t add_anonymous(Instruction&& in);
   bool is_poisoned(const Instruction& in) const;
 
   // parse_attributes.cc

@@ -128,7 +128,10 @@ void append_window_field(std::string& out, std::string_view key, const std::vect
   out += out.ends_with('{') ? "" : " ";
   out += key;
   out += '=';
-  for (size_t i = 0; i < window.size(); ++i) out += (i == 0 ? "" : "x") + field(window[i]);
+  for (size_t i = 0; i < window.size(); ++i) {
+    if (i != 0) out += 'x';
+    out += field(window[i]);
+  }
 }
 
 void append_window(std::string& out, const std::vector<WindowDim>& window) {
@@ -194,7 +197,7 @@ class Printer {
 
   void instruction(const Computation& computation, const Instruction& in) {
     append_name(out_, in.name);
-    out_ += " = " + in.shape.text(true) + " " + in.opcode + "(";
+    out_ += fmt::format(" = {} {}(", in.shape.text(true), in.opcode);
     if (in.parameter_number) out_ += fmt::format("{}", *in.parameter_number);
     if (in.literal) append_literal(out_, *in.literal);
     for (size_t i = 0; i < in.operands.size(); ++i) {

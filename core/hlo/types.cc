@@ -93,7 +93,7 @@ void append_array(std::string& out, const Shape& shape) {
 void append_text(std::string& out, const Shape& shape, bool with_layout) {
   if (!shape.is_tuple()) {
     append_array(out, shape);
-    if (with_layout && shape.layout) out += "{" + *shape.layout + "}";
+    if (with_layout && shape.layout) out += fmt::format("{{{}}}", *shape.layout);
     return;
   }
   out += '(';
