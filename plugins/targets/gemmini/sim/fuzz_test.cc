@@ -55,9 +55,12 @@ Command random_command(Random& random) {
       return {funct, garbage(random), garbage(random)};
     case 2:
       return {funct, small_fields(random), small_fields(random)};
-    case 3:
-      return mvin(random.below(8) == 0 ? 0 : dram, near_legal_operand(random),
-                  static_cast<uint8_t>(random.below(3)));
+    case 3: {
+      // Separate statements: the order in which arguments are drawn must not depend on the compiler.
+      const Operand operand = near_legal_operand(random);
+      const auto state = static_cast<uint8_t>(random.below(3));
+      return mvin(random.below(8) == 0 ? 0 : dram, operand, state);
+    }
     case 4:
       return mvout(dram, near_legal_operand(random));
     case 5:

@@ -44,10 +44,7 @@ class Unit {
       ++result_.counters.steps;
       if (idle()) clock_.wake(clock_.now + 1);
       if (clock_.next == kNever) {
-        return internal_error(
-            fmt::format("the cycle model stalls at cycle {} with {} of {} commands taken; please "
-                        "report this with the command stream",
-                        clock_.now, next_, commands_.size()));
+        return stalled();
       }
       if (clock_.next > parameters_.max_cycles) {
         return resource_exhausted(fmt::format("more than {} cycles", parameters_.max_cycles));
@@ -77,6 +74,19 @@ class Unit {
   bool idle() const {
     return front_.empty() && outputs_.empty() && !pending_ && conv_next_ == conv_.size() && loops_.idle() &&
            station_.idle() && store_.drained();
+  }
+
+  Status stalled() const {
+    if (execute_.waits_for_compute()) {
+      return failed_precondition(
+          fmt::format("the unit never becomes idle: after {} of {} commands, work waits for a "
+                      "preload whose computation does not come",
+                      next_, commands_.size()));
+    }
+    return internal_error(
+        fmt::format("the cycle model stalls at cycle {} with {} of {} commands taken; please report "
+                    "this with the command stream",
+                    clock_.now, next_, commands_.size()));
   }
 
   Status cycle() {
@@ -243,7 +253,8 @@ Status check_parameters(const TimingParameters& p) {
                     p.beat_bytes, p.max_request_bytes));
   }
   if (p.requests_in_flight == 0 || p.matmuls_in_flight == 0 || p.front_capacity == 0 ||
-      p.memory_latency > 1000000 || p.array_latency < 2 || p.array_latency > 512) {
+      p.scale_entries == 0 || p.scale_units == 0 || p.memory_latency > 1000000 || p.array_latency < 2 ||
+      p.array_latency > 512) {
     return invalid_argument("timing parameters: a queue without entries, or a latency out of range");
   }
   return {};

@@ -26,8 +26,9 @@ struct TimingParameters {
   uint32_t front_capacity = 8;       // commands between the two
   uint32_t array_latency = 6;        // last operand row to its result, beyond 2 * dim
   uint32_t matmuls_in_flight = 5;
-  uint32_t scale_entries = 3;  // row blocks in the mvin scaler when the scale is not 1
-  uint32_t scale_latency = 19;
+  uint32_t scale_entries = 3;      // row blocks in the mvin scaler when the scale is not 1
+  uint32_t scale_units = 4;        // multipliers of that scaler
+  uint32_t scale_burst_delay = 7;  // more for each block of a row of several: they wait for one another
   uint64_t max_cycles = uint64_t{1} << 40;  // give up
 };
 

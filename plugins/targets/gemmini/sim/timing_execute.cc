@@ -30,6 +30,7 @@ bool ExecuteEngine::start_config() {
     clock_.wake(mesh_empty_at());
     return false;
   }
+  abandon_preload();
   weight_stationary_ = queue_.front().op.weight_stationary;
   station_.complete_at(Engine::kExecute, queue_.front().slot, clock_.now);
   queue_.pop_front();
@@ -197,9 +198,16 @@ void ExecuteEngine::emit_results(uint32_t counter) {
                          target_row(address) + counter * current_results_->stride, result_delay() - 2);
 }
 
+// A preload that another preload or a config overtakes does not hold the station any longer.
+void ExecuteEngine::abandon_preload() {
+  if (!next_results_ || next_results_->slot < 0) return;
+  station_.complete_at(Engine::kExecute, next_results_->slot, clock_.now + 1);
+  next_results_->slot = -1;
+}
+
 void ExecuteEngine::complete_results(const ResultRows& rows) {
   const uint64_t written = clock_.now + result_delay();
-  station_.complete_at(Engine::kExecute, rows.slot, written);
+  if (rows.slot >= 0) station_.complete_at(Engine::kExecute, rows.slot, written);
   unwritten_.push_back({rows.c.address, written});
   if (record_) result_.timeline.push_back({Engine::kExecute, rows.command, rows.start, written});
 }
@@ -223,6 +231,7 @@ void ExecuteEngine::end_step() {
     last_fire_ = clock_.now;  // a flush
   }
   if (!step_preload_) return;
+  abandon_preload();
   const Op& preload = step_preload_->op;
   if (preload.b.address == kGarbage) {
     station_.complete_at(Engine::kExecute, step_preload_->slot, clock_.now + 1);

@@ -24,6 +24,11 @@ class ExecuteEngine {
   bool can_accept() const { return queue_.size() < kQueue; }
   void accept(const Op& op, int slot) { queue_.push_back({op, slot, clock_.now + kQueueDelay}); }
   void tick();
+  // A preload is here, its computation has not come.
+  bool waits_for_compute() const {
+    return (next_results_ && next_results_->slot >= 0) ||
+           (queue_.size() == 1 && queue_[0].op.kind == Kind::kPreload);
+  }
   bool busy() const { return running_ || mesh_empty_at() > clock_.now; }
 
  private:
@@ -47,7 +52,7 @@ class ExecuteEngine {
   struct ResultRows {
     Operand c;
     uint32_t stride = 1;
-    int slot = 0;
+    int slot = 0;  // of the preload; -1 when the station has been told already
     uint32_t command = 0;
     uint64_t start = 0;
   };
@@ -64,6 +69,7 @@ class ExecuteEngine {
   bool fire_streams();
   void emit_results(uint32_t counter);
   void end_step();
+  void abandon_preload();
   void complete_results(const ResultRows& rows);
   uint64_t result_delay() const { return uint64_t{2} * machine_.dim + parameters_.array_latency; }
   uint64_t mesh_empty_at() const { return last_fire_ == kNever ? 0 : last_fire_ + result_delay() + 4; }

@@ -157,7 +157,9 @@ void LoadEngine::merge_out() {
   if (merge_.row.scaled) {
     uint64_t& entry = scaler_free_[scaler_next_];
     scaler_next_ = (scaler_next_ + 1) % scaler_free_.size();
-    piece.ready = entry = std::max(piece.ready, entry + parameters_.scale_latency);
+    const uint64_t occupied = uint64_t{parameters_.scale_entries} * machine_.dim / parameters_.scale_units +
+                              (merge_.row.bytes > local_bytes ? parameters_.scale_burst_delay : 0);
+    piece.ready = entry = std::max(piece.ready, entry + occupied);
   }
   piece.move = merge_.row.move;
   piece.bytes = uint64_t{next - merge_sent_} * merge_.row.rows;

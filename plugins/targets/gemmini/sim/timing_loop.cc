@@ -26,7 +26,6 @@ Result<bool> LoopUnroller::accept(const Command& command, uint32_t index) {
   const size_t target = slots_[head_].running ? 1 - head_ : head_;
   Slot& slot = slots_[target];
   if (slot.running) return false;
-  slot.used = true;
   latch(latched_, command);
   clock_.wake(clock_.now + 1);
   if (command.funct != static_cast<uint32_t>(Funct::kLoopWs)) return true;
@@ -201,6 +200,9 @@ void LoopUnroller::retire_slots() {
   Slot& slot = slots_[head_];
   if (!slot.running || !std::all_of(slot.done.begin(), slot.done.end(), [](bool done) { return done; }))
     return;
+  if (slot.free_at == kNever) slot.free_at = clock_.now + kRetireDelay;
+  clock_.wake(slot.free_at);
+  if (slot.free_at > clock_.now) return;
   slot = {};
   head_ = 1 - head_;
   clock_.wake(clock_.now + 1);

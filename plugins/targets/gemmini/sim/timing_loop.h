@@ -20,7 +20,7 @@ class LoopUnroller {
 
   // Takes one of the six loop_ws commands; false when both loops are taken.
   Result<bool> accept(const Command& command, uint32_t index);
-  bool idle() const { return !slots_[0].used && !slots_[1].used; }
+  bool idle() const { return !slots_[0].running && !slots_[1].running; }
 
   struct Output {
     Command command;
@@ -30,14 +30,15 @@ class LoopUnroller {
   std::optional<Output> tick();
 
  private:
+  static constexpr uint64_t kRetireDelay = 3;  // all generators done to the next loop's words accepted
   enum Generator : size_t { kLoadA, kLoadB, kLoadD, kExecute, kStoreC, kGenerators };
   struct Slot {
-    bool used = false;     // configured or running
     bool running = false;  // its run command has arrived
     LoopWs loop;
     uint32_t index = 0;
     uint32_t a_row = 0, b_row = 0, c_row = 0, d_row = 0;
     std::array<bool, kGenerators> started{}, done{};
+    uint64_t free_at = kNever;
   };
   struct State {  // of one generator
     int slot = -1;
