@@ -54,8 +54,10 @@ struct Completed {
 
 Result<Completed> complete(Session& session, const IntentOptions& options) {
   ZB_ASSIGN(Problem problem, session.problem(options.hlo, session.options().contract));
-  ZB_ASSIGN(const Intent intent, read_intent(*problem.surface, options));
-  ZB_ASSIGN(const resolver::Completion completion, problem.resolver->complete(intent));
+  // Against the surface as the target published it: a value that no legal plan has is then explained by the
+  // constraint that it breaks.
+  ZB_ASSIGN(const Intent intent, read_intent(*problem.full, options));
+  ZB_ASSIGN(const resolver::Completion completion, resolver::Resolver(*problem.full).complete(intent));
   if (completion.conflict.has_value())
     return Status(Code::kAborted, "no legal plan holds this intent: " + completion.conflict->text);
   return Completed{std::move(problem), *completion.plan};

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
+#include "core/base/text.h"
 #include "host/cli/commands.h"
 #include "host/cli/exit.h"
 #include "host/cli/json.h"
@@ -130,6 +132,37 @@ void add_others(CLI::App& root, Arguments& a, int& exit) {
   config.callback([&] { exit = run_config_command(a.common); });
 }
 
+// The names of what an app takes: sub-commands, or its long flags.
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// What is wrong with the words of the command line that CLI11 rejects without naming the nearest, or "".
+std::string explain_words(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty() || words[0].starts_with("-")) return {};
+  const std::vector<std::string> commands = command_names(app);
+  if (std::find(commands.begin(), commands.end(), words[0]) == commands.end())
+    return fmt::format("unknown command '{}'{}", words[0], did_you_mean(words[0], commands));
+  const std::vector<std::string> flags = flag_names(*app.get_subcommand(words[0]));
+  for (const std::string& word : words) {
+    const std::string flag = word.substr(0, word.find('='));
+    if (flag.starts_with("--") && flag.size() > 2 &&
+        std::find(flags.begin(), flags.end(), flag) == flags.end())
+      return fmt::format("unknown flag '{}' of {}{}", flag, words[0], did_you_mean(flag, flags));
+  }
+  return {};
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Zomboss: mapping search for tensor accelerators", "zomboss");
   app.set_version_flag("--version", "zomboss " ZB_VERSION);
@@ -154,7 +187,12 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitSuccess : kExitUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+    const std::string why = explain_words(app, std::vector<std::string>(argv + 1, argv + argc));
+    fmt::print(stderr, "zomboss: error: {}\nrun `zomboss{} --help` for what there is\n",
+               why.empty() ? error.what() : why,
+               app.get_subcommands().empty() ? "" : " " + app.get_subcommands()[0]->get_name());
+    return kExitUsage;
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     fmt::print(stderr, "zomboss: error: the output could not be written\n");

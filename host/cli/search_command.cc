@@ -261,7 +261,8 @@ int run_search_command(const CommonOptions& common, const SearchOptions& options
     } else if (tasks->size() == 1) {
       return fail(common, outcome.status());
     } else {  // one bad instance does not end a suite
-      failures.push_back(fmt::format("{}: {}", task.hlo, outcome.status().message()));
+      const std::string& why = outcome.status().message();
+      failures.push_back(why.starts_with(task.hlo) ? why : fmt::format("{}: {}", task.hlo, why));
       fmt::print(stderr, "zomboss: error: {}\n", failures.back());
       worst = std::max(worst, exit_code(outcome.status()));
     }

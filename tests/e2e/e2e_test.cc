@@ -94,8 +94,9 @@ TEST_P(Suites, EveryInstanceVerifiesAndSearchNeverLosesToCandidate0) {
     for (const search::Trial& trial : report->trials)
       EXPECT_TRUE(trial.evaluation == 0 || trial.outcome == wire::Outcome::Valid)
           << search::outcome_name(trial.outcome) << ": " << trial.intent << ": " << trial.reason;
-    if (const auto bound = target->bound(problem->workload.encoded); bound.ok())
-      EXPECT_LE(bound->latency, static_cast<double>(report->best.evaluation.latency));
+    const auto bound = target->bound(problem->workload.encoded);
+    ASSERT_TRUE(bound.ok()) << bound.status().message();
+    EXPECT_LE(bound->latency, static_cast<double>(report->best.evaluation.latency));
   }
 }
 
