@@ -262,21 +262,31 @@ TEST(Mutations, ZerosTheIdentityAndOffByOneFailEveryContract) {
 // --- the machine numbers come from the description
 // ------------------------------------------------------------------
 
-TEST(Overrides, ASmallerAccumulatorMakesASmallerSurface) {
+// The most accumulator bytes that any plan of a 256 x 256 x 256 product uses.
+int64_t largest_accumulator_use(const std::map<std::string, int64_t>& params) {
   const Source source("big.hlo", "HloModule m\n\nENTRY main {\n" + gemm(256, 256, 256) + "}\n");
-  const auto largest = [&](const std::map<std::string, int64_t>& params) {
-    const auto target = open_gemmini(params);
-    const auto problem = make_problem(*target, source, "big");
-    EXPECT_TRUE(problem.ok()) << problem.status().message();
-    resolver::Resolver resolver(problem->surface);
-    return resolver.count_legal(1'000'000).legal;
-  };
-  const auto model = open_gemmini()->model();
-  int64_t rows = 0;
-  for (const auto& param : model.params)
-    if (param->name == "ACC_ROWS") rows = param->value;
-  ASSERT_GT(rows, 0);
-  EXPECT_LT(largest({{"ACC_ROWS", rows / 4}}), largest({}));
+  const auto target = open_gemmini(params);
+  const auto problem = make_problem(*target, source, "big");
+  EXPECT_TRUE(problem.ok()) << problem.status().message();
+  const auto index = [&](const char* name) { return *problem->surface.find_knob(name); };
+  const size_t m = index("tile_m"), n = index("tile_n"), copies = index("acc_buffering");
+  int64_t largest = 0;
+  resolver::Resolver resolver(problem->surface);
+  const Status status = resolver.enumerate([&](std::span<const int64_t> values) {
+    largest = std::max(largest, values[m] * values[n] * 4 * values[copies]);
+    return true;
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  return largest;
+}
+
+TEST(Overrides, TheAccumulatorOfTheDescriptionBoundsEveryPlan) {
+  constexpr int64_t kRowBytes = 16 * 4;
+  const int64_t small = largest_accumulator_use({{"ACC_ROWS", 128}});
+  const int64_t normal = largest_accumulator_use({});
+  EXPECT_LE(small, 128 * kRowBytes);
+  EXPECT_LE(normal, 1024 * kRowBytes);
+  EXPECT_GT(normal, 128 * kRowBytes) << "the larger accumulator is not used";
 }
 
 }  // namespace
