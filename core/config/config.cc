@@ -119,7 +119,7 @@ Status Config::read(const Source& source) {
     todo.pop_back();
     for (const auto& [key, node] : *current) {
       const std::string name = prefix + std::string(key.str());
-      const Location where{key.source().begin.line, key.source().begin.column};
+      const Location where = location_of(key);
       if (const auto* child = node.as_table()) {
         todo.emplace_back(name + ".", child);
         continue;

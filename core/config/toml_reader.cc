@@ -16,6 +16,7 @@ std::optional<toml::table> parse_toml(const Source& source, Diagnostics& diagnos
     const auto begin = error.source().begin;
     std::string text(error.description());
     std::replace(text.begin(), text.end(), '\n', ' ');
+    if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] - 'A' + 'a');
     diagnostics.error({begin.line, begin.column}, "not valid TOML: " + text);
     return std::nullopt;
   }
@@ -28,7 +29,7 @@ const char* type_text(const toml::node& node) {
     case toml::node_type::integer:
       return "an integer";
     case toml::node_type::floating_point:
-      return "a number";
+      return "a float";
     case toml::node_type::boolean:
       return "a boolean";
     case toml::node_type::array:
@@ -46,7 +47,7 @@ void TableReader::check_keys(std::span<const std::string> known) const {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     std::string list;
     for (const std::string& k : known) list += (list.empty() ? "" : ", ") + k;
-    diagnostics_.error({key.source().begin.line, key.source().begin.column},
+    diagnostics_.error(location_of(key),
                        fmt::format("unknown key '{}' in {}{}", name, what_, did_you_mean(name, known)),
                        "known keys: " + list);
   }

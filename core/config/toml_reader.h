@@ -16,8 +16,10 @@ namespace zomboss::config {
 // The parsed table, or nothing after adding an error to `diagnostics`.
 std::optional<toml::table> parse_toml(const Source& source, Diagnostics& diagnostics);
 
-inline Location location_of(const toml::node& node) {
-  return {node.source().begin.line, node.source().begin.column};
+// Of a node or a key.
+template <typename Part>
+Location location_of(const Part& part) {
+  return {part.source().begin.line, part.source().begin.column};
 }
 
 // Typed access to the keys of one table; every problem becomes a diagnostic. Borrows all it is given.

@@ -101,10 +101,10 @@ TEST(Call, ReportsEveryBrokenRule) {
             }),
             broke + "its answer of 101 bytes is larger than the limit of 100 bytes or has no data");
   EXPECT_EQ(wire::call_status(context(), "op",
-                                   [](const zb_call* c) {
-                                     c->emit(c, {});
-                                     return 0;
-                                   })
+                              [](const zb_call* c) {
+                                c->emit(c, {});
+                                return 0;
+                              })
                 .message(),
             broke + "it answered where no answer is expected");
 }

@@ -24,18 +24,18 @@ constexpr size_t kLargestPlugin = size_t{512} << 20;
 
 Result<std::vector<AllowedPlugin>> parse_list(const Source& source) {
   Diagnostics diagnostics(source);
-  const auto table = parse_toml(source, diagnostics);
+  const auto table = config::parse_toml(source, diagnostics);
   if (!table) return diagnostics.status();
   std::vector<AllowedPlugin> entries;
   const std::vector<std::string> known = {"plugin"};
   for (const auto& [key, node] : *table) {
     const toml::array* array = node.as_array();
     if (key.str() != "plugin") {
-      diagnostics.error(location_of(key.source()),
+      diagnostics.error(config::location_of(key),
                         fmt::format("unknown key '{}'{}", key.str(), did_you_mean(key.str(), known)),
                         "the file has only [[plugin]] entries");
     } else if (array == nullptr || !array->is_homogeneous(toml::node_type::table)) {
-      diagnostics.error(location_of(node.source()), "'plugin' is not a list of tables", "write [[plugin]]");
+      diagnostics.error(config::location_of(node), "'plugin' is not a list of tables", "write [[plugin]]");
     } else {
       for (const toml::node& item : *array) {
         AllowedPlugin entry;

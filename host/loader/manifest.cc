@@ -33,7 +33,7 @@ std::string_view kind_name(Kind kind) {
 
 Result<Manifest> parse_manifest(const Source& source) {
   Diagnostics diagnostics(source);
-  const auto table = parse_toml(source, diagnostics);
+  const auto table = config::parse_toml(source, diagnostics);
   if (!table) return diagnostics.status();
   Manifest manifest;
   std::string kind;

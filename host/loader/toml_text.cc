@@ -19,30 +19,11 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-std::string_view type_name(toml::node_type type) {
-  switch (type) {
-    case toml::node_type::table:
-      return "a table";
-    case toml::node_type::array:
-      return "an array";
-    case toml::node_type::string:
-      return "a string";
-    case toml::node_type::integer:
-      return "an integer";
-    case toml::node_type::floating_point:
-      return "a float";
-    case toml::node_type::boolean:
-      return "a boolean";
-    default:
-      return "a date or time";
-  }
-}
-
 void read_string(const toml::node& node, const StringField& field, Diagnostics& diagnostics) {
-  const Location where = location_of(node.source());
+  const Location where = config::location_of(node);
   const auto text = node.value_exact<std::string>();
   if (!text) {
-    diagnostics.error(where, fmt::format("'{}' is {}, expected a string", field.key, type_name(node.type())),
+    diagnostics.error(where, fmt::format("'{}' is {}, expected a string", field.key, config::type_text(node)),
                       fmt::format("write {} = \"...\"", field.key));
     return;
   }
@@ -54,29 +35,13 @@ void read_string(const toml::node& node, const StringField& field, Diagnostics& 
 
 }  // namespace
 
-Location location_of(const toml::source_region& region) {
-  return {region.begin.line, region.begin.column};
-}
-
-std::optional<toml::table> parse_toml(const Source& source, Diagnostics& diagnostics) {
-  try {
-    return toml::parse(source.text(), source.name());
-  } catch (const toml::parse_error& error) {
-    std::string description(error.description());
-    if (!description.empty() && description[0] >= 'A' && description[0] <= 'Z')
-      description[0] = static_cast<char>(description[0] - 'A' + 'a');
-    diagnostics.error(location_of(error.source()), "not valid TOML: " + description);
-  }
-  return std::nullopt;
-}
-
 void read_strings(const toml::table& table, const std::vector<StringField>& fields,
                   Diagnostics& diagnostics) {
   std::vector<std::string> known;
   for (const StringField& field : fields) known.emplace_back(field.key);
   for (const auto& [key, node] : table) {
     if (std::find(known.begin(), known.end(), key.str()) == known.end())
-      diagnostics.error(location_of(key.source()),
+      diagnostics.error(config::location_of(key),
                         fmt::format("unknown key '{}'{}", key.str(), did_you_mean(key.str(), known)),
                         fmt::format("known keys: {}", fmt::join(known, ", ")));
   }
@@ -84,7 +49,7 @@ void read_strings(const toml::table& table, const std::vector<StringField>& fiel
     if (const toml::node* node = table.get(field.key))
       read_string(*node, field, diagnostics);
     else if (field.required)
-      diagnostics.error(location_of(table.source()), fmt::format("the key '{}' is missing", field.key),
+      diagnostics.error(config::location_of(table), fmt::format("the key '{}' is missing", field.key),
                         fmt::format("add {} = \"...\"", field.key));
   }
 }

@@ -1,7 +1,6 @@
-// toml++ for the two small files of this folder: strict tables of strings, with positions in every message.
+// Strict tables of strings, for the two small TOML files of this folder, with positions in every message.
 #pragma once
 
-#include <toml++/toml.h>
 #include <functional>
 #include <optional>
 #include <string>
@@ -9,13 +8,9 @@
 #include <vector>
 
 #include "core/base/source.h"
+#include "core/config/toml_reader.h"
 
 namespace zomboss::loader {
-
-// The parsed text, or nothing after reporting the syntax error.
-std::optional<toml::table> parse_toml(const Source& source, Diagnostics& diagnostics);
-
-Location location_of(const toml::source_region& region);
 
 // One key that a table may have.
 struct StringField {
