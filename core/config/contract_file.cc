@@ -9,8 +9,8 @@
 namespace zomboss::config {
 namespace {
 
-using evaluate::Distribution;
-using evaluate::Generator;
+using oracle::Distribution;
+using oracle::Generator;
 
 Generator read_generator(const TableReader& reader, Diagnostics& diagnostics) {
   static const std::vector<std::string> kUniform = {"distribution", "low", "high"};

@@ -77,31 +77,6 @@ TEST(Compare, NanAndInfinityMustMatch) {
   EXPECT_FALSE(compare_one(floats({inf, 1, 1, 1}), floats({-inf, 1, 1, 1}), tolerance()).accepted);
 }
 
-TEST(Generate, DependsOnSeedAndInputAlone) {
-  const auto make = [](uint64_t seed, uint64_t input) {
-    return *generate(default_generator(DType::S8), DType::S8, {64}, seed, input);
-  };
-  EXPECT_EQ(make(1, 0), make(1, 0));
-  EXPECT_NE(make(1, 0).bytes, make(2, 0).bytes);
-  EXPECT_NE(make(1, 0).bytes, make(1, 1).bytes);
-}
-
-TEST(Generate, CoversTheFullRangeOfInt8AndKeepsToStatedBounds) {
-  const auto wide =
-      oracle::tensor_values<int8_t>(*generate(default_generator(DType::S8), DType::S8, {4096}, 1, 0));
-  EXPECT_EQ(*std::min_element(wide.begin(), wide.end()), -128);
-  EXPECT_EQ(*std::max_element(wide.begin(), wide.end()), 127);
-  const auto narrow =
-      oracle::tensor_values<int8_t>(*generate({Distribution::kUniform, -3, 2}, DType::S8, {4096}, 1, 0));
-  EXPECT_EQ(*std::min_element(narrow.begin(), narrow.end()), -3);
-  EXPECT_EQ(*std::max_element(narrow.begin(), narrow.end()), 2);
-}
-
-TEST(Generate, RefusesTypesItCannotMakeAndSizesThatDoNotFit) {
-  EXPECT_FALSE(generate({}, DType::C64, {2}, 1, 0).ok());
-  EXPECT_FALSE(generate({}, DType::S8, {int64_t{1} << 40}, 1, 0).ok());
-}
-
 constexpr const char* kLinear =
     "HloModule linear\n"
     "ENTRY main {\n"
@@ -138,7 +113,7 @@ TEST(Workload, TheHashCoversTheContract) {
   };
   Contract seeded, ranged;
   seeded.seed = 2;
-  ranged.inputs["x"] = {Distribution::kUniform, -1, 1};
+  ranged.inputs["x"] = {oracle::Distribution::kUniform, -1, 1};
   EXPECT_EQ(hash({}), hash({}));
   EXPECT_NE(hash({}), hash(seeded));
   EXPECT_NE(hash({}), hash(ranged));

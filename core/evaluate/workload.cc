@@ -9,6 +9,7 @@
 #include "core/graph/to_wire.h"
 #include "core/hlo/parser.h"
 #include "core/hlo/printer.h"
+#include "core/oracle/inputs.h"
 #include "core/oracle/oracle.h"
 
 namespace zomboss::evaluate {
@@ -29,7 +30,7 @@ void add_generators(const Contract& contract, wire::ContractT& message) {
   add("seed", {static_cast<int64_t>(contract.seed)}, {}, "");
   for (const auto& [name, generator] : contract.inputs)
     add("input." + name, {}, {generator.low, generator.high},
-        generator.distribution == Distribution::kNormal ? "normal" : "uniform");
+        generator.distribution == oracle::Distribution::kNormal ? "normal" : "uniform");
 }
 
 Status check_input_names(const hlo::Computation& entry, const Contract& contract) {
@@ -75,17 +76,8 @@ Result<Workload> load_workload(const Source& hlo, const std::string& name, const
 
 Result<Reference> make_reference(const Workload& workload) {
   Reference reference;
-  const hlo::Computation& entry = workload.module.entry_computation();
-  for (size_t i = 0; i < entry.parameters.size(); ++i) {
-    const hlo::Instruction& parameter = entry.instructions[entry.parameters[i]];
-    const auto stated = workload.contract.inputs.find(parameter.name);
-    const Generator generator =
-        stated != workload.contract.inputs.end() ? stated->second : default_generator(parameter.shape.dtype);
-    auto tensor = generate(generator, parameter.shape.dtype, parameter.shape.dims, workload.contract.seed, i);
-    if (!tensor.ok())
-      return std::move(tensor).status().with_prefix(fmt::format("input '{}'", parameter.name));
-    reference.inputs.push_back(*std::move(tensor));
-  }
+  ZB_ASSIGN(reference.inputs,
+            oracle::generate_inputs(workload.module, workload.contract.seed, workload.contract.inputs));
   oracle::Options options;
   options.source_name = workload.message.source;
   options.rounding = workload.message.contract->acceptance == wire::Acceptance::Exact

@@ -3,51 +3,84 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/hlo/number.h"
-#include "core/oracle/numeric.h"
 #include "zomboss/sdk/random.h"
 
 namespace zomboss::oracle {
 namespace {
 
-Lane draw(Random& random, DType dtype) {
-  if (hlo::is_float(dtype)) return to_lane(random.normal());
-  if (dtype == DType::Pred) return random.below(2);
-  const bool is_signed = hlo::is_signed(dtype);
-  const DType range = hlo::dtype_bits(dtype) <= 16 ? dtype : (is_signed ? DType::S16 : DType::U16);
-  return to_lane(random.between(hlo::integer_min(range), static_cast<int64_t>(hlo::integer_max(range))));
+constexpr int64_t kByteLimit = int64_t{1} << 32;
+
+double draw_float(Random& random, const Generator& generator) {
+  return generator.distribution == Distribution::kNormal
+             ? generator.low + generator.high * random.normal()
+             : generator.low + (generator.high - generator.low) * random.unit();
 }
 
-Status generate(const hlo::Shape& shape, uint64_t seed, std::vector<Tensor>& tensors) {
-  if (shape.is_tuple()) {
-    for (const hlo::Shape& element : shape.elements) ZB_TRY(generate(element, seed, tensors));
-    return {};
-  }
-  if (!computable(shape.dtype)) {
-    return unimplemented(fmt::format("there are no default inputs of the type {}", shape.text()));
-  }
-  ZB_ASSIGN(const int64_t count, element_count(shape.dims));
-  if (count > int64_t{1} << 32) {
-    return resource_exhausted(fmt::format("an input of the type {} is too large", shape.text()));
-  }
-  Random random(seed, tensors.size());
-  std::vector<Lane> lanes(static_cast<size_t>(count));
-  for (Lane& lane : lanes) lane = draw(random, shape.dtype);
-  const auto width = static_cast<size_t>(hlo::dtype_bytes(shape.dtype));
-  Tensor tensor{shape.dtype, shape.dims, std::vector<uint8_t>(lanes.size() * width)};
-  encode(shape.dtype, lanes, tensor.bytes);
+int64_t draw_integer(Random& random, const Generator& generator, DType dtype) {
+  const auto bring_inside = [&](double value) {
+    const auto low = static_cast<double>(hlo::integer_min(dtype));
+    const double high = std::min(static_cast<double>(hlo::integer_max(dtype)), 0x1.0p62);
+    return static_cast<int64_t>(std::clamp(value, low, high));
+  };
+  if (generator.distribution == Distribution::kNormal)
+    return bring_inside(std::nearbyint(draw_float(random, generator)));
+  return random.between(bring_inside(generator.low), bring_inside(generator.high));
+}
+
+Status add_inputs(const hlo::Shape& shape, const Generator* stated, uint64_t seed,
+                  std::vector<Tensor>& tensors) {
+  for (const hlo::Shape& element : shape.elements) ZB_TRY(add_inputs(element, stated, seed, tensors));
+  if (shape.is_tuple()) return {};
+  const Generator generator = stated != nullptr ? *stated : default_generator(shape.dtype);
+  ZB_ASSIGN(Tensor tensor, generate(generator, shape.dtype, shape.dims, seed, tensors.size()));
   tensors.push_back(std::move(tensor));
   return {};
 }
 
 }  // namespace
 
-Result<std::vector<Tensor>> generate_inputs(const hlo::Module& module, uint64_t seed) {
+Generator default_generator(DType dtype) {
+  if (hlo::is_float(dtype)) return {Distribution::kNormal, 0, 1};
+  if (!hlo::is_integer(dtype)) return {Distribution::kUniform, 0, 1};
+  const DType range =
+      hlo::dtype_bits(dtype) <= 16 ? dtype : (hlo::is_signed(dtype) ? DType::S16 : DType::U16);
+  return {Distribution::kUniform, static_cast<double>(hlo::integer_min(range)),
+          static_cast<double>(hlo::integer_max(range))};
+}
+
+Result<Tensor> generate(const Generator& generator, DType dtype, std::vector<int64_t> dims, uint64_t seed,
+                        uint64_t number) {
+  const bool is_float = hlo::is_float(dtype);
+  if (!is_float && !hlo::is_integer(dtype) && dtype != DType::Pred)
+    return unimplemented(fmt::format("inputs of the type {} cannot be generated", hlo::dtype_name(dtype)));
+  ZB_ASSIGN(const int64_t count, element_count(dims));
+  const int64_t width = hlo::dtype_bytes(dtype);
+  if (count > kByteLimit / width)
+    return resource_exhausted(fmt::format("an input of {} elements is larger than 4 GiB", count));
+  Random random(seed, number);
+  std::string data;
+  data.reserve(static_cast<size_t>(count * width));
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t bits = is_float ? hlo::encode(dtype, draw_float(random, generator))
+                                   : static_cast<uint64_t>(draw_integer(random, generator, dtype));
+    hlo::append_bits(dtype, bits, data);
+  }
+  return Tensor{dtype, std::move(dims), std::vector<uint8_t>(data.begin(), data.end())};
+}
+
+Result<std::vector<Tensor>> generate_inputs(const hlo::Module& module, uint64_t seed,
+                                            const std::map<std::string, Generator>& stated) {
   std::vector<Tensor> tensors;
   const hlo::Computation& entry = module.entry_computation();
-  for (const uint32_t parameter : entry.parameters) {
-    ZB_TRY(generate(entry.instructions[parameter].shape, seed, tensors));
+  for (const uint32_t number : entry.parameters) {
+    const hlo::Instruction& parameter = entry.instructions[number];
+    const auto found = stated.find(parameter.name);
+    Status status =
+        add_inputs(parameter.shape, found == stated.end() ? nullptr : &found->second, seed, tensors);
+    if (!status.ok()) return std::move(status).with_prefix(fmt::format("input '{}'", parameter.name));
   }
   return tensors;
 }

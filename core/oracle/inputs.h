@@ -1,7 +1,10 @@
-// The default inputs of a workload, from a seed.
+// Inputs of a workload, made from a seed. Deterministic: a tensor depends on seed, its number, type and
+// generator alone. Pure; any thread may call.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "core/hlo/module.h"
@@ -9,10 +12,27 @@
 
 namespace zomboss::oracle {
 
-// One tensor per parameter of the entry computation (per array of a tuple parameter, depth first). Tensor
-// number i is drawn from Random(seed, i): integers up to 16 bits uniformly over their whole range, wider ones
-// uniformly over that of 16 bits, pred fairly, floats from the standard normal distribution rounded to their
-// type. The same on every machine. Fails on types without elements and on more than 2^32 elements.
-Result<std::vector<Tensor>> generate_inputs(const hlo::Module& module, uint64_t seed);
+enum class Distribution : uint8_t { kUniform, kNormal };
+
+// uniform: low..high, both included for integers. normal: mean `low`, standard deviation `high`. Values
+// outside of the type are brought to its nearest one.
+struct Generator {
+  Distribution distribution = Distribution::kUniform;
+  double low = 0;
+  double high = 1;
+};
+
+// Integers up to 16 bits over their full range, wider ones over the range of 16 bits, pred 0 and 1, floats a
+// standard normal.
+Generator default_generator(DType dtype);
+
+// Unimplemented for types without numbers (token, opaque, complex); resource exhausted above 4 GiB.
+Result<Tensor> generate(const Generator& generator, DType dtype, std::vector<int64_t> dims, uint64_t seed,
+                        uint64_t number);
+
+// The parameters of the entry computation in order, a tuple parameter depth first as one tensor per array,
+// numbered from 0. `stated`: generators by parameter name, in place of the default ones.
+Result<std::vector<Tensor>> generate_inputs(const hlo::Module& module, uint64_t seed,
+                                            const std::map<std::string, Generator>& stated = {});
 
 }  // namespace zomboss::oracle
