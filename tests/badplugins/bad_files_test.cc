@@ -129,7 +129,7 @@ TEST(UnsafePath, WorldWritableManifestIsAProblem) {
             "0646); run: chmod o-w $DIR/good.plugin.toml");
 }
 TEST(UnsafePath, WorldWritableFolderIsNotSearchedStickyOrNot) {
-  for (const mode_t mode : {0777, 01777}) {
+  for (const mode_t mode : {mode_t{0777}, mode_t{01777}}) {
     Folder folder;
     folder.copy_good();
     ::chmod(folder.path().c_str(), mode);
