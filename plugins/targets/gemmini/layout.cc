@@ -4,7 +4,7 @@ namespace zomboss::gemmini {
 
 Layout::Layout(const Mapping& mapping, const Form& form, const Machine& machine)
     : dim_(machine.dim),
-      banks_(mapping.placement == BankPlacement::kBanks),
+      placement_(mapping.placement),
       c_rows_(mapping.tile_m),
       c_cols_(mapping.tile_n),
       acc_buffers_(mapping.acc_buffers),
@@ -13,7 +13,7 @@ Layout::Layout(const Mapping& mapping, const Form& form, const Machine& machine)
   a_.cols = form.a_transposed ? mapping.tile_m : mapping.tile_k;
   b_.rows = form.b_transposed ? mapping.tile_n : mapping.tile_k;
   b_.cols = form.b_transposed ? mapping.tile_k : mapping.tile_n;
-  if (banks_) {
+  if (placement_ != BankPlacement::kEnds) {
     const int64_t quarter = machine.scratchpad_rows / 4;
     a_.second = quarter;
     b_.base = 2 * quarter;
@@ -26,12 +26,14 @@ Layout::Layout(const Mapping& mapping, const Form& form, const Machine& machine)
 }
 
 uint32_t Layout::operand_row(const Operand& operand, uint32_t slot, int64_t row, int64_t col) const {
-  if (!banks_)
+  if (placement_ == BankPlacement::kEnds)
     return static_cast<uint32_t>(operand.base + ((slot * operand.rows + row) * operand.cols + col) * dim_);
-  const bool odd = (row + slot) % 2 != 0;
-  const int64_t rows_each = ceil_div(operand.rows, 2);
-  const int64_t in_bank = (slot * rows_each + row / 2) * operand.cols + col;
-  return static_cast<uint32_t>((odd ? operand.second : operand.base) + in_bank * dim_);
+  const bool by_copy = placement_ == BankPlacement::kCopies;
+  const bool odd = (by_copy ? slot : row + slot) % 2 != 0;
+  const int64_t rows_before =
+      by_copy ? slot / 2 * operand.rows + row : slot * ceil_div(operand.rows, 2) + row / 2;
+  return static_cast<uint32_t>((odd ? operand.second : operand.base) +
+                               (rows_before * operand.cols + col) * dim_);
 }
 
 uint32_t Layout::c_row(uint32_t slot, int64_t row, int64_t col) const {

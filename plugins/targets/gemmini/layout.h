@@ -22,13 +22,13 @@ class Layout {
  private:
   struct Operand {
     int64_t base = 0;
-    int64_t second = 0;          // where odd block rows live; = base without bank placement
+    int64_t second = 0;          // where odd block rows or copies live
     int64_t rows = 1, cols = 1;  // blocks
   };
   uint32_t operand_row(const Operand& operand, uint32_t slot, int64_t row, int64_t col) const;
 
   int64_t dim_ = 1;
-  bool banks_ = false;
+  BankPlacement placement_ = BankPlacement::kEnds;
   Operand a_, b_;
   int64_t c_rows_ = 1, c_cols_ = 1;
   int64_t acc_buffers_ = 1, acc_half_ = 0;

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, kKnobs> kNames = {
 // own.
 constexpr int64_t kUnlimited = std::numeric_limits<int32_t>::max();
 constexpr std::array<int64_t, kKnobs> kLowest = {0, 1, 1, 1, 1, 0, 1, 0, 1, 1, 0, 0};
-constexpr std::array<int64_t, kKnobs> kHighest = {1, kUnlimited, kUnlimited, kUnlimited, kUnlimited, 1,
+constexpr std::array<int64_t, kKnobs> kHighest = {1, kUnlimited, kUnlimited, kUnlimited, kUnlimited, 2,
                                                   2, 2,          kUnlimited, kUnlimited, 3,          1};
 
 }  // namespace
@@ -115,9 +115,12 @@ Footprint footprint(const Mapping& mapping, const Form& form) {
   const int64_t b_columns = form.b_transposed ? mapping.tile_k : mapping.tile_n;
   result.scratchpad_rows =
       regions * dim * (result.a_slots * a_rows * a_columns + result.b_slots * b_rows * b_columns);
-  result.bank_rows = regions * dim *
-                     std::max(result.a_slots * ceil_div(a_rows, 2) * a_columns,
-                              result.b_slots * ceil_div(b_rows, 2) * b_columns);
+  const auto quarter = [&](int64_t slots, int64_t rows, int64_t columns) {
+    return mapping.placement == BankPlacement::kCopies ? ceil_div(regions * slots, 2) * rows * columns
+                                                       : regions * slots * ceil_div(rows, 2) * columns;
+  };
+  result.bank_rows =
+      dim * std::max(quarter(result.a_slots, a_rows, a_columns), quarter(result.b_slots, b_rows, b_columns));
   result.accumulator_rows = regions * dim * mapping.acc_buffers * mapping.tile_m * mapping.tile_n;
   return result;
 }
@@ -131,9 +134,9 @@ Status check_capacity(const Mapping& mapping, const Form& form, const Machine& m
                                           rows * row_bytes, available * row_bytes));
   };
   const int64_t dim = machine.dim;
-  if (mapping.placement == BankPlacement::kBanks) {
+  if (mapping.placement != BankPlacement::kEnds) {
     if (machine.scratchpad_banks % 4 != 0)
-      return invalid_argument("gemmini: bank_placement=banks needs a multiple of 4 scratchpad banks");
+      return invalid_argument("gemmini: this bank_placement needs a multiple of 4 scratchpad banks");
     ZB_TRY(check("a quarter of the scratchpad", needs.bank_rows, machine.scratchpad_rows / 4, dim));
   }
   ZB_TRY(check("scratchpad", needs.scratchpad_rows, machine.scratchpad_rows, dim));

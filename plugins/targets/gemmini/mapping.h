@@ -12,10 +12,11 @@
 
 namespace zomboss::gemmini {
 
-// Where operand tiles live in the scratchpad. Ends: A from row 0 up, B at the end. Banks: A alternates
-// between the first and second quarter of the scratchpad, B between the third and fourth, tile row by tile
-// row, so that loads and the array seldom want the same bank.
-enum class BankPlacement : uint8_t { kEnds = 0, kBanks = 1 };
+// Where operand tiles live in the scratchpad. Ends: A from row 0 up, B at the end. The others keep A in the
+// first half and B in the second, and alternate between the two quarters of that half, so that loads and the
+// array seldom want the same bank: rows, from one block row of a tile to the next; copies, from one copy of
+// the tile to the next.
+enum class BankPlacement : uint8_t { kEnds = 0, kRows = 1, kCopies = 2 };
 // When a finished output tile is stored. Early: each block right after its last step. Row: each group of
 // blocks that one wide store can move, as soon as it is complete. Late: wide stores after the macro tile's
 // last step. Deferred: wide stores among the steps of the next macro tile.
@@ -69,7 +70,7 @@ struct Footprint {
   int64_t tiles_m = 1, tiles_n = 1, tiles_k = 1;
   int64_t a_slots = 1, b_slots = 1;  // copies of a tile per batch region
   int64_t scratchpad_rows = 0;
-  int64_t bank_rows = 0;  // of the fuller quarter, when placement is kBanks
+  int64_t bank_rows = 0;  // of the fullest quarter, unless placement is kEnds
   int64_t accumulator_rows = 0;
 };
 Footprint footprint(const Mapping& mapping, const Form& form);

@@ -31,7 +31,7 @@ std::unique_ptr<wire::BufferT> wire_buffer(const Buffer& buffer, uint64_t addres
   auto result = std::make_unique<wire::BufferT>();
   result->name = buffer.name;
   result->role = buffer.role;
-  result->index = buffer.role == wire::BufferRole::Constant ? 0 : buffer.index;
+  result->index = buffer.index;
   result->address = address;
   result->bytes = static_cast<uint64_t>(buffer.bytes);
   result->type = std::make_unique<wire::TensorTypeT>(buffer.type);

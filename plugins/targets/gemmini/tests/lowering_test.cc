@@ -46,7 +46,7 @@ void expect_right(const wire::WorkloadT& workload, uint32_t dim = 16) {
     mapping.acc_buffers = 2;
     mapping.buffering = Buffering::kDouble;
     mapping.load_width_a = mapping.load_width_b = machine.max_block_columns() / dim;
-    mapping.placement = BankPlacement::kBanks;
+    mapping.placement = orientation == 0 ? BankPlacement::kRows : BankPlacement::kCopies;
     mapping.store_schedule = StoreSchedule::kDeferred;
     mapping.loop_order = LoopOrder::kColumnsOutside;
     mapping.batch_regions = static_cast<uint32_t>(std::min<size_t>(2, form.batches.size()));

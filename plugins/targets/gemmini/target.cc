@@ -1,0 +1,118 @@
+#include "plugins/targets/gemmini/target.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "plugins/targets/gemmini/bound.h"
+#include "plugins/targets/gemmini/export.h"
+#include "plugins/targets/gemmini/mapping.h"
+#include "plugins/targets/gemmini/program.h"
+#include "plugins/targets/gemmini/surface.h"
+#include "plugins/targets/gemmini/trace.h"
+
+namespace zomboss::gemmini {
+
+Result<std::unique_ptr<GemminiTarget>> GemminiTarget::create(sdk::Call&, const wire::OptionsT& options) {
+  auto target = std::make_unique<GemminiTarget>();
+  for (const auto& option : options.values) {
+    const auto number = [&](int64_t high) -> Result<uint32_t> {
+      if (option->ints.size() == 1 && option->ints[0] >= 0 && option->ints[0] <= high)
+        return static_cast<uint32_t>(option->ints[0]);
+      return invalid_argument(
+          fmt::format("gemmini: option '{}' must be a whole number in 0..{}", option->key, high));
+    };
+    if (option->key == "latency") {
+      ZB_ASSIGN(target->latency_, number(10'000));
+    } else if (option->key == "command_gap") {
+      ZB_ASSIGN(target->simulate_.command_gap, number(1'000));
+    } else if (option->key == "timeline_spans") {
+      ZB_ASSIGN(target->simulate_.timeline_spans, number(1'000'000));
+    } else if (option->key == "strict") {
+      ZB_ASSIGN(const uint32_t strict, number(1));
+      target->simulate_.strict = strict != 0;
+    } else {
+      return invalid_argument(fmt::format(
+          "gemmini: no option '{}'; there are latency, command_gap, timeline_spans and strict", option->key));
+    }
+  }
+  return target;
+}
+
+Result<std::string> GemminiTarget::describe(sdk::Call&) {
+  return std::string(taidl_text());
+}
+
+Status GemminiTarget::configure(sdk::Call&, const wire::ModelT& model) {
+  ZB_ASSIGN(model_, read_machine(model));
+  if (latency_) model_.memory.latency = *latency_;
+  spec_hash_ = model.spec_hash;
+  workload_hash_.clear();
+  return {};
+}
+
+Status GemminiTarget::configured() const {
+  return spec_hash_.empty() ? failed_precondition("gemmini: configure comes before all other operations")
+                            : Status();
+}
+
+Result<const Problem*> GemminiTarget::problem_of(const wire::WorkloadT& workload) {
+  ZB_TRY(configured());
+  if (workload_hash_.empty() || workload_hash_ != workload.hash) {
+    ZB_ASSIGN(problem_, recognise(workload, model_.machine));
+    workload_hash_ = workload.hash;
+  }
+  return &problem_;
+}
+
+Result<wire::SurfaceT> GemminiTarget::surface(sdk::Call&, const wire::WorkloadT& workload) {
+  ZB_ASSIGN(const Problem* problem, problem_of(workload));
+  return make_surface(*problem, model_);
+}
+
+Result<wire::ProgramT> GemminiTarget::lower(sdk::Call&, const wire::WorkloadT& workload,
+                                            const wire::PlanT& plan) {
+  ZB_ASSIGN(const Problem* problem, problem_of(workload));
+  ZB_ASSIGN(const Mapping mapping, mapping_of(plan, model_.machine, problem->forms));
+  ZB_ASSIGN(const std::vector<Command> commands, lower_mapping(*problem, mapping, model_.machine));
+  return make_program(*problem, problem->forms[mapping.orientation], commands, spec_hash_);
+}
+
+Result<wire::SimulationT> GemminiTarget::simulate(sdk::Call&, const wire::ProgramT& program,
+                                                  const wire::TensorsT& inputs) {
+  ZB_TRY(configured());
+  if (program.spec_hash != spec_hash_)
+    return failed_precondition(
+        fmt::format("gemmini: the program was made for target description {}, this one is {}",
+                    program.spec_hash, spec_hash_));
+  return simulate_program(program, inputs, model_, simulate_);
+}
+
+Result<wire::ScheduleT> GemminiTarget::schedule(sdk::Call&, const wire::WorkloadT& workload,
+                                                const wire::PlanT& plan) {
+  ZB_ASSIGN(const Problem* problem, problem_of(workload));
+  ZB_ASSIGN(const Mapping mapping, mapping_of(plan, model_.machine, problem->forms));
+  ZB_TRY(check_capacity(mapping, problem->forms[mapping.orientation], model_.machine));
+  return engine_schedule(*problem, mapping, model_);
+}
+
+Result<wire::FilesT> GemminiTarget::export_kernel(sdk::Call&, const wire::WorkloadT& workload,
+                                                  const wire::ProgramT& program, const wire::TensorsT& inputs,
+                                                  const wire::TensorsT& expected) {
+  ZB_TRY(configured());
+  return export_files(program, workload.name, model_.machine, inputs, expected);
+}
+
+Result<wire::ProgramT> GemminiTarget::import_kernel(sdk::Call&, const wire::WorkloadT& workload,
+                                                    std::string_view file_name, std::string_view text) {
+  ZB_ASSIGN(const Problem* problem, problem_of(workload));
+  return read_trace(*problem, model_.machine, spec_hash_, file_name, text);
+}
+
+Result<wire::BoundT> GemminiTarget::bound(sdk::Call&, const wire::WorkloadT& workload) {
+  ZB_ASSIGN(const Problem* problem, problem_of(workload));
+  return latency_bound(*problem, model_);
+}
+
+}  // namespace zomboss::gemmini
