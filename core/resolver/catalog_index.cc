@@ -34,6 +34,19 @@ CatalogIndex::CatalogIndex(const mapping::Surface& surface, CompiledSearch& sear
   }
 }
 
+uint64_t CatalogIndex::cost(const Question& question) const {
+  const size_t rows = surface_.row_count();
+  uint64_t per_fixed = rows_with_.empty() ? rows : legal_.size(), total = legal_.size(), nodes = 0;
+  size_t counting = 0;
+  for (int32_t fixed : question.fixed) total += fixed == Question::kFree ? 0 : per_fixed;
+  for (size_t c = 0; c < question.constraints.size(); ++c) {
+    if (question.constraints[c] == 0) continue;
+    nodes += surface_.constraints()[c].assertion.nodes.size();
+    ++counting;
+  }
+  return total + (counting == question.constraints.size() ? 0 : nodes * rows);
+}
+
 Positions CatalogIndex::positions(size_t row) const {
   const auto cells = surface_.row(row);
   return {cells.begin(), cells.end()};

@@ -18,6 +18,8 @@ class CatalogIndex {
   Verdict first(const Question& question, Positions* found);
   // Each such row in order until `visit` returns false.
   void each(const Question& question, const CompiledSearch::Visit& visit);
+  // What a question may cost, in steps.
+  uint64_t cost(const Question& question) const;
   // The rows that meet all constraints of the surface.
   size_t legal_rows() const { return legal_rows_; }
 

@@ -21,7 +21,8 @@ CompiledSearch::CompiledSearch(const mapping::Surface& surface)
 }
 
 // False: refuted before any free knob is set.
-bool CompiledSearch::start(const Question& question, bool constrained_only) {
+bool CompiledSearch::start(const Question& question, uint64_t steps, bool constrained_only) {
+  steps_given_ = steps_left_ = steps;
   const size_t knobs = surface_.knobs().size();
   active_ = question.constraints;
   used_.assign(active_.size(), 0);
@@ -47,7 +48,9 @@ bool CompiledSearch::start(const Question& question, bool constrained_only) {
   levels_.resize(depth);
   for (Level& level : levels_) level.conflict.assign((depth + 63) / 64, 0);
   for (size_t c = 0; c < active_.size(); ++c) {
-    if (active_[c] != 0 && !mapping::bounds(*assertions_[c], ranges_, scratch_).can_hold()) {
+    if (active_[c] == 0) continue;
+    steps_left_ -= std::min<uint64_t>(steps_left_, assertions_[c]->nodes.size());
+    if (!mapping::bounds(*assertions_[c], ranges_, scratch_).can_hold()) {
       used_[c] = 1;
       return false;
     }
@@ -138,8 +141,7 @@ Verdict CompiledSearch::run(const Visit& visit) {
 }
 
 Verdict CompiledSearch::first(const Question& question, uint64_t steps, Positions* found) {
-  steps_left_ = steps;
-  if (!start(question, true)) return Verdict::kIllegal;
+  if (!start(question, steps, true)) return Verdict::kIllegal;
   bool legal = false;
   const Verdict verdict = run([&](const Positions& positions) {
     *found = positions;
@@ -150,15 +152,13 @@ Verdict CompiledSearch::first(const Question& question, uint64_t steps, Position
 }
 
 Verdict CompiledSearch::each(const Question& question, uint64_t steps, const Visit& visit) {
-  steps_left_ = steps;
-  if (!start(question, false)) return Verdict::kLegal;
+  if (!start(question, steps, false)) return Verdict::kLegal;
   return run(visit) == Verdict::kUnknown ? Verdict::kUnknown : Verdict::kLegal;
 }
 
 Verdict CompiledSearch::count(const Question& question, uint64_t steps, uint64_t limit, uint64_t* count) {
   *count = 0;
-  steps_left_ = steps;
-  if (!start(question, true)) return Verdict::kLegal;
+  if (!start(question, steps, true)) return Verdict::kLegal;
   // Knobs that no constraint mentions multiply the number.
   uint64_t factor = 1;
   for (size_t k = 0; k < surface_.knobs().size(); ++k) {

@@ -27,6 +27,9 @@ class CompiledSearch {
   // How many, up to `limit`. Verdict as of each().
   Verdict count(const Question& question, uint64_t steps, uint64_t limit, uint64_t* count);
 
+  // What the last question cost.
+  uint64_t steps_used() const { return steps_given_ - steps_left_; }
+
   // One per constraint.
   const std::vector<uint8_t>& refuted() const { return used_; }
 
@@ -40,7 +43,7 @@ class CompiledSearch {
     std::vector<uint64_t> conflict;  // bit set of earlier levels to blame for the failures so far
   };
 
-  bool start(const Question& question, bool constrained_only);
+  bool start(const Question& question, uint64_t steps, bool constrained_only);
   Verdict run(const Visit& visit);
   bool assign(size_t depth, uint16_t position);
   void release(size_t depth);
@@ -60,6 +63,7 @@ class CompiledSearch {
   std::vector<Level> levels_;
   Positions positions_;
   std::vector<uint8_t> used_;
+  uint64_t steps_given_ = 0;
   uint64_t steps_left_ = 0;
 };
 

@@ -9,7 +9,8 @@ using mapping::Assignment;
 
 class Finder {
  public:
-  explicit Finder(QuestionEngine& engine) : engine_(engine), surface_(engine.surface()) {}
+  Finder(QuestionEngine& engine, Effort& effort)
+      : engine_(engine), surface_(engine.surface()), effort_(effort) {}
 
   Core find(const std::vector<Assignment>& assignments) {
     Core best;
@@ -81,11 +82,12 @@ class Finder {
   // What cannot be decided counts as legal: the core stays a conflict, if perhaps a larger one.
   bool illegal(const Core& core) {
     refuted_by_search_ = engine_.options().engine != Engine::kSolver && !core.catalog;
-    return engine_.first(question_of(surface_, core), &scratch_) == Verdict::kIllegal;
+    return engine_.first(question_of(surface_, core), &scratch_, effort_) == Verdict::kIllegal;
   }
 
   QuestionEngine& engine_;
   const mapping::Surface& surface_;
+  Effort& effort_;
   Positions scratch_;
   bool refuted_by_search_ = false;
 };
@@ -103,8 +105,8 @@ Question question_of(const mapping::Surface& surface, const Core& core) {
   return question;
 }
 
-Core find_core(QuestionEngine& engine, const std::vector<Assignment>& assignments) {
-  return Finder(engine).find(assignments);
+Core find_core(QuestionEngine& engine, const std::vector<Assignment>& assignments, Effort& effort) {
+  return Finder(engine, effort).find(assignments);
 }
 
 }  // namespace zomboss::resolver

@@ -15,7 +15,8 @@ struct Core {
 
 // `assignments` with all rules of the surface are illegal. Prefers one constraint alone, the one that blames
 // the fewest assignments; then the catalog alone; then several rules. Deterministic.
-Core find_core(QuestionEngine& engine, const std::vector<mapping::Assignment>& assignments);
+// What cannot be decided within `effort` stays in the core, which may then be reducible.
+Core find_core(QuestionEngine& engine, const std::vector<mapping::Assignment>& assignments, Effort& effort);
 
 // The question that a core stands for.
 Question question_of(const mapping::Surface& surface, const Core& core);

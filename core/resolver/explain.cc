@@ -28,8 +28,8 @@ std::string join(const std::vector<std::string>& parts) {
 
 class Writer {
  public:
-  Writer(QuestionEngine& engine, const Core& core, size_t subject)
-      : engine_(engine), surface_(engine.surface()), core_(core), subject_(subject) {}
+  Writer(QuestionEngine& engine, const Core& core, size_t subject, Effort& effort)
+      : engine_(engine), surface_(engine.surface()), core_(core), subject_(subject), effort_(effort) {}
 
   // What the conflict is about, and what is said of it.
   std::string subject() const {
@@ -68,7 +68,8 @@ class Writer {
 
   std::string rule(size_t number) {
     const Constraint& constraint = surface_.constraints()[number];
-    return fmt::format("{} ({} rule '{}')", most_favourable_message(surface_, constraint, core_.assignments),
+    return fmt::format("{} ({} rule '{}')",
+                       most_favourable_message(surface_, constraint, core_.assignments, effort_),
                        mapping::constraint_kind_name(constraint.kind), constraint.name);
   }
 
@@ -113,7 +114,7 @@ class Writer {
     Positions found;
     for (size_t i = 0; i < knob.values.size(); ++i) {
       question.fixed[k] = static_cast<int32_t>(i);
-      if (engine_.first(question, &found) == Verdict::kIllegal) {
+      if (engine_.first(question, &found, effort_) == Verdict::kIllegal) {
         (*common)[i] = 0;
         continue;
       }
@@ -147,13 +148,15 @@ class Writer {
   const Surface& surface_;
   const Core& core_;
   size_t subject_;
+  Effort& effort_;
 };
 
 }  // namespace
 
-Explanation explain(QuestionEngine& engine, const std::vector<Assignment>& assignments, size_t subject) {
-  const Core core = find_core(engine, assignments);
-  Writer writer(engine, core, subject);
+Explanation explain(QuestionEngine& engine, const std::vector<Assignment>& assignments, size_t subject,
+                    Effort& effort) {
+  const Core core = find_core(engine, assignments, effort);
+  Writer writer(engine, core, subject, effort);
   Explanation result;
   result.conflict.assignments = core.assignments;
   for (size_t c : core.constraints)

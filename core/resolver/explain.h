@@ -18,6 +18,6 @@ struct Explanation {
 // of the preference or value that is explained (the text calls the others by their strength), or kNoSubject.
 inline constexpr size_t kNoSubject = ~size_t{0};
 Explanation explain(QuestionEngine& engine, const std::vector<mapping::Assignment>& assignments,
-                    size_t subject);
+                    size_t subject, Effort& effort);
 
 }  // namespace zomboss::resolver

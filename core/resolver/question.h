@@ -32,4 +32,18 @@ struct Question {
 
 enum class Verdict : uint8_t { kLegal, kIllegal, kUnknown };
 
+// What a series of questions may still cost, so that no surface, however made, keeps the host busy for long.
+// Counted in work and not in time, so that verdicts repeat.
+struct Effort {
+  uint64_t steps = 0;         // of the compiled search and the catalog index
+  unsigned solver_calls = 0;  // times that Z3 may be asked
+
+  // False, and nothing left, when the cost is more than what is left.
+  bool spend(uint64_t cost) {
+    const bool enough = cost <= steps;
+    steps = enough ? steps - cost : 0;
+    return enough;
+  }
+};
+
 }  // namespace zomboss::resolver

@@ -29,10 +29,12 @@ class Resolver::Impl {
     explain_ = explain_reasons;
     question_ = Question::all_rules(surface_);
     kept_.clear();
+    deciding_ = engine_.decision_effort();
+    explaining_ = engine_.explanation_effort();
     for (const Assignment& assignment : intent.assignments()) {
       if (assignment.strength == Strength::Hard) fix(assignment);
     }
-    const Verdict verdict = engine_.first(question_, &found_);
+    const Verdict verdict = engine_.first(question_, &found_, deciding_);
     if (verdict == Verdict::kUnknown) {
       return resource_exhausted("the hard assignments " + engine_.why_unknown());
     }
@@ -89,7 +91,7 @@ class Resolver::Impl {
   Completion conflict() {
     Completion completion;
     if (explain_) {
-      completion.conflict = explain(engine_, kept_, kNoSubject).conflict;
+      completion.conflict = explain(engine_, kept_, kNoSubject, explaining_).conflict;
     } else {
       completion.conflict = Conflict{{}, {}, false, "the hard assignments cannot hold together"};
     }
@@ -102,7 +104,7 @@ class Resolver::Impl {
     const int32_t position = question_.fixed[assignment.knob];
     if (found_[assignment.knob] == position) return true;
     Positions found;
-    const Verdict verdict = engine_.first(question_, &found);
+    const Verdict verdict = engine_.first(question_, &found, deciding_);
     if (verdict == Verdict::kLegal) {
       found_ = std::move(found);
       return true;
@@ -110,7 +112,7 @@ class Resolver::Impl {
     if (verdict == Verdict::kUnknown) {
       *reason = engine_.why_unknown();
     } else if (explain_) {
-      *reason = explain(engine_, kept_, assignment.knob).predicate;
+      *reason = explain(engine_, kept_, assignment.knob, explaining_).predicate;
     }
     question_.fixed[assignment.knob] = Question::kFree;
     kept_.pop_back();
@@ -139,6 +141,7 @@ class Resolver::Impl {
   Question question_;
   std::vector<Assignment> kept_;
   Positions found_;
+  Effort deciding_, explaining_;
 };
 
 Resolver::Resolver(const Surface& surface, Options options)

@@ -14,7 +14,7 @@ using mapping::MessagePiece;
 using mapping::Surface;
 using mapping::Term;
 
-constexpr size_t kMostCombinations = 20'000;
+constexpr uint64_t kMostSteps = 2'000'000;  // term nodes to evaluate
 
 // The knobs that the message and its numbers mention.
 std::vector<size_t> mentioned(const Constraint& constraint) {
@@ -33,7 +33,8 @@ std::vector<size_t> mentioned(const Constraint& constraint) {
 // in default order win ties.
 class Search {
  public:
-  Search(const Surface& surface, const Constraint& constraint, const std::vector<mapping::Assignment>& fixed)
+  Search(const Surface& surface, const Constraint& constraint, const std::vector<mapping::Assignment>& fixed,
+         Effort& effort)
       : surface_(surface), constraint_(constraint) {
     for (const mapping::Knob& knob : surface.knobs()) {
       const auto [low, high] = std::minmax_element(knob.values.begin(), knob.values.end());
@@ -49,7 +50,13 @@ class Search {
       if (is_fixed[knob] == 0 && !surface.knob(knob).fixed()) free.push_back(knob);
     }
     find_variation();
-    if (has_numbers()) combinations() <= kMostCombinations ? enumerate() : descend();
+    if (!has_numbers()) return;
+    const uint64_t steps = enumeration_steps();
+    if (steps <= kMostSteps && effort.spend(steps)) {
+      enumerate();
+    } else {
+      descend();
+    }
   }
 
   bool has_numbers() const { return constraint_.needs || constraint_.available; }
@@ -78,11 +85,13 @@ class Search {
     available_vary = constraint_.available && varies(*constraint_.available);
   }
 
-  size_t combinations() const {
-    size_t product = 1;
+  // Of all combinations of free values; kMostSteps + 1 when it is more than that.
+  uint64_t enumeration_steps() const {
+    uint64_t product = (constraint_.needs ? constraint_.needs->nodes.size() : 0) +
+                       (constraint_.available ? constraint_.available->nodes.size() : 0);
     for (size_t knob : free) {
       product *= surface_.knob(knob).values.size();
-      if (product > kMostCombinations) break;
+      if (product > kMostSteps) return kMostSteps + 1;
     }
     return product;
   }
@@ -150,8 +159,8 @@ class Search {
 }  // namespace
 
 std::string most_favourable_message(const Surface& surface, const Constraint& constraint,
-                                    const std::vector<mapping::Assignment>& fixed) {
-  const Search search(surface, constraint, fixed);
+                                    const std::vector<mapping::Assignment>& fixed, Effort& effort) {
+  const Search search(surface, constraint, fixed, effort);
   std::string text = mapping::render_message(constraint.message, surface.knobs(), search.values,
                                              search.needs_vary, search.available_vary);
   if (search.free.empty()) return text;
