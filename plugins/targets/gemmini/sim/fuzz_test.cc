@@ -31,7 +31,8 @@ uint64_t garbage(Random& random) {
 Operand near_legal_operand(Random& random) {
   constexpr uint32_t kFlags[] = {0, kAccumulatorBit, kAccumulatorBit | kAccumulateBit,
                                  kAccumulatorBit | kFullRowBit};
-  Operand operand = {kFlags[random.below(4)] | static_cast<uint32_t>(random.below(1100)),
+  const uint32_t flags = kFlags[random.below(4)];
+  Operand operand = {flags | static_cast<uint32_t>(random.below(1100)),
                      static_cast<uint16_t>(random.below(18)), static_cast<uint16_t>(random.below(66))};
   if (random.below(8) == 0) operand.address = kGarbage;
   if (random.below(16) == 0) operand.address |= static_cast<uint32_t>(random.below(8)) << 26;
@@ -63,10 +64,15 @@ Command random_command(Random& random) {
     }
     case 4:
       return mvout(dram, near_legal_operand(random));
-    case 5:
-      return preload(near_legal_operand(random), near_legal_operand(random));
-    case 6:
-      return compute(random.below(2) == 0, near_legal_operand(random), near_legal_operand(random));
+    case 5: {
+      const Operand stationary = near_legal_operand(random);
+      return preload(stationary, near_legal_operand(random));
+    }
+    case 6: {
+      const bool flip = random.below(2) == 0;
+      const Operand a = near_legal_operand(random);
+      return compute(flip, a, near_legal_operand(random));
+    }
     default: {
       Command config = {0, garbage(random), random.below(2) == 0 ? random.below(200) : garbage(random)};
       config.rs1 = (config.rs1 & ~uint64_t{3}) | random.below(4);

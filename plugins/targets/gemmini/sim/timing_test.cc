@@ -181,9 +181,11 @@ TEST(GemminiTiming, RandomCommandsFinishOrFail) {
     for (int n = 0; n < 120; ++n) {
       const Operand first = operand(random), second = operand(random);
       switch (random.below(program < 100 ? 6 : 8)) {
-        case 0:
-          commands.push_back(mvin(random.below(4) * 4096 + random.below(99), first, random.below(2) == 0));
+        case 0: {
+          const uint64_t dram = random.below(4) * 4096 + first.rows;
+          commands.push_back(mvin(dram, first, static_cast<uint8_t>(random.below(2))));
           break;
+        }
         case 1:
           commands.push_back(mvout(kDram, first));
           break;
