@@ -90,7 +90,7 @@ TEST(Robustness, SurvivesTheLossOfEveryByte) {
 
 TEST(Robustness, SurvivesRandomChanges) {
   constexpr std::string_view kLikely = "{}()[],=%#:\"'/*-.0123456789xe \n\rabf\\<?";
-  constexpr int kRounds = 3000;
+  constexpr int kRounds = 1500;
   for (uint64_t seed = 0; seed < kRounds; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random(20, seed);
@@ -119,7 +119,7 @@ TEST(Robustness, SurvivesRandomChanges) {
 }
 
 TEST(Robustness, BoundsNesting) {
-  for (const size_t depth : {size_t{100}, size_t{10'000}, size_t{1'000'000}}) {
+  for (const size_t depth : {size_t{100}, size_t{10'000}, size_t{200'000}}) {
     const size_t expected = depth < 200 ? 0 : 1;
     EXPECT_EQ(errors_in(entry("a = " + repeat("(", depth) + "f32[]" + repeat(")", depth) + " parameter(0)")),
               expected);
@@ -166,7 +166,7 @@ TEST(Robustness, TakesTextsOfMegabytesOnOneLine) {
 }
 
 TEST(Robustness, RefusesHostileTextsOfMegabytesQuickly) {
-  constexpr size_t kMany = 300'000;
+  constexpr size_t kMany = 100'000;
   for (const std::string_view piece : {"/*",
                                        "\"",
                                        "'",
