@@ -31,6 +31,9 @@ Result<Intent> read_intent(const mapping::Surface& surface, const IntentOptions&
 }
 
 void print_plan(const mapping::Surface& surface, const mapping::Plan& plan) {
+  for (const mapping::Relaxation& relaxation : plan.relaxations)
+    fmt::print("relaxed: {} was {} and became {}: {}\n", relaxation.knob, relaxation.requested,
+               relaxation.realized, relaxation.reason);
   fmt::print("plan {} of {} on {}\n", plan.hash.hex(), surface.workload(), surface.target());
   for (size_t category = 0; category < plan.sections.size(); ++category) {
     if (plan.sections[category].empty()) continue;
@@ -42,9 +45,6 @@ void print_plan(const mapping::Surface& surface, const mapping::Plan& plan) {
       fmt::print("  {:<20} {:<12} {}\n", decision.knob, decision.text, origin);
     }
   }
-  for (const mapping::Relaxation& relaxation : plan.relaxations)
-    fmt::print("relaxed: {} was {} and became {}: {}\n", relaxation.knob, relaxation.requested,
-               relaxation.realized, relaxation.reason);
 }
 
 struct Completed {

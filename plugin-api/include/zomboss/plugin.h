@@ -1,17 +1,18 @@
-/* The Zomboss plugin ABI, version 1: what every plugin and the host agree on. docs/plugin-abi.md is the guide.
+/* The Zomboss plugin ABI, version 1: what every plugin and the host agree on. docs/plugin-abi.md is the
+ * guide.
  *
  * Pure C11; compiles as C11..C17 and C++11..C++20. ELF, LP64, gcc or clang.
  *
- * Structs. Every struct that crosses starts with struct_size, set by whoever fills it to its own sizeof. A reader
- *   touches a field only if ZB_HAS(p, type, field). Larger than known is fine; smaller than version 1.0 is an error.
- *   Fields are only ever appended; reserved fields are zero. New behaviour comes as an extension with a new id.
- * Ownership. Host to plugin: bytes and strings are borrowed until the call returns; clone to keep. Plugin to host:
- *   pushed through zb_call.emit / fail / log and copied before those return. Nothing is freed by the other side. The
- *   one plugin-owned object is zb_instance: released by the same plugin's destroy, once, after the last call returned.
- * Threads. [any] = any thread, concurrently. [instance] = never two calls at once on one instance, not always the
- *   same thread; different instances run concurrently, so a plugin has no mutable globals.
- * Errors. A nonzero zb_status, with a text through zb_call.fail. No exception, longjmp, exit, abort or errno crosses.
- * Output. Only through zb_call.log; a plugin never writes to stdout.
+ * Structs. Every struct that crosses starts with struct_size, set by whoever fills it to its own sizeof. A
+ * reader touches a field only if ZB_HAS(p, type, field). Larger than known is fine; smaller than version 1.0
+ * is an error. Fields are only ever appended; reserved fields are zero. New behaviour comes as an extension
+ * with a new id. Ownership. Host to plugin: bytes and strings are borrowed until the call returns; clone to
+ * keep. Plugin to host: pushed through zb_call.emit / fail / log and copied before those return. Nothing is
+ * freed by the other side. The one plugin-owned object is zb_instance: released by the same plugin's destroy,
+ * once, after the last call returned. Threads. [any] = any thread, concurrently. [instance] = never two calls
+ * at once on one instance, not always the same thread; different instances run concurrently, so a plugin has
+ * no mutable globals. Errors. A nonzero zb_status, with a text through zb_call.fail. No exception, longjmp,
+ * exit, abort or errno crosses. Output. Only through zb_call.log; a plugin never writes to stdout.
  */
 #ifndef ZOMBOSS_PLUGIN_H_
 #define ZOMBOSS_PLUGIN_H_
@@ -112,13 +113,15 @@ typedef struct zb_plugin {
   /* [any] config is an Options message (options.fbs). */
   zb_status (*create)(const zb_call* call, zb_bytes config, zb_instance** out);
   void (*destroy)(zb_instance* instance);
-  /* [any] The function table for the id, or NULL when unknown; the result is static for the life of the process. */
+  /* [any] The function table for the id, or NULL when unknown; the result is static for the life of the
+   * process. */
   const void* (*extension)(zb_str id);
 } zb_plugin;
 
-/* The one exported function. Pure and cheap: no allocation, thread, I/O or environment; [any], callable often.
- * NULL = "cannot run on a host this old". The host loads a plugin iff abi_major is its own, host_minor_needed is not
- * above its minor, and the sanitizer is its own. A plugin of a newer minor is fine. */
+/* The one exported function. Pure and cheap: no allocation, thread, I/O or environment; [any], callable
+ * often. NULL = "cannot run on a host this old". The host loads a plugin iff abi_major is its own,
+ * host_minor_needed is not above its minor, and the sanitizer is its own. A plugin of a newer minor is fine.
+ */
 typedef const zb_plugin* (*zb_plugin_query_fn)(uint32_t host_major, uint32_t host_minor);
 
 #ifdef __cplusplus

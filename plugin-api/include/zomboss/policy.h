@@ -1,5 +1,6 @@
-/* The operations of a policy plugin (kind ZB_KIND_POLICY). A policy sees the surface, Candidate-0, feedback and what
- * is left of the budget; never code or addresses. All functions are [instance]. One instance runs one search. */
+/* The operations of a policy plugin (kind ZB_KIND_POLICY). A policy sees the surface, Candidate-0, feedback
+ * and what is left of the budget; never code or addresses. All functions are [instance]. One instance runs
+ * one search. */
 #ifndef ZOMBOSS_POLICY_H_
 #define ZOMBOSS_POLICY_H_
 
@@ -23,8 +24,8 @@ typedef struct zb_policy {
   zb_status (*observe)(zb_instance* instance, const zb_call* call, zb_bytes feedback);
   /* Emits the instance's state, in a form of the plugin's own. */
   zb_status (*save)(zb_instance* instance, const zb_call* call);
-  /* state: what save emitted, by this plugin id and version, after start with the same context; possibly damaged: an
-   * error, never a crash. Afterwards the instance proposes what the saved one would have. */
+  /* state: what save emitted, by this plugin id and version, after start with the same context; possibly
+   * damaged: an error, never a crash. Afterwards the instance proposes what the saved one would have. */
   zb_status (*load)(zb_instance* instance, const zb_call* call, zb_bytes state);
 } zb_policy;
 

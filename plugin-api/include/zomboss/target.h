@@ -1,6 +1,6 @@
-/* The operations of a target plugin (kind ZB_KIND_TARGET). Messages are FlatBuffers, named by their table; the schema
- * folder has them. All functions are [instance]. Each answers with exactly one zb_call.emit and ZB_OK, or with a
- * nonzero status after zb_call.fail. */
+/* The operations of a target plugin (kind ZB_KIND_TARGET). Messages are FlatBuffers, named by their table;
+ * the schema folder has them. All functions are [instance]. Each answers with exactly one zb_call.emit and
+ * ZB_OK, or with a nonzero status after zb_call.fail. */
 #ifndef ZOMBOSS_TARGET_H_
 #define ZOMBOSS_TARGET_H_
 
@@ -18,8 +18,8 @@ typedef struct zb_target {
   uint32_t reserved0;
   /* Emits the target's TAIDL text (UTF-8) for the configuration given at create. */
   zb_status (*describe)(zb_instance* instance, const zb_call* call);
-  /* model: Model, the host's checked reading of that text with the user's parameter overrides. Called once, after
-   * describe and before all others. Emits nothing. The only source of machine numbers. */
+  /* model: Model, the host's checked reading of that text with the user's parameter overrides. Called once,
+   * after describe and before all others. Emits nothing. The only source of machine numbers. */
   zb_status (*configure)(zb_instance* instance, const zb_call* call, zb_bytes model);
   /* workload: Workload. Emits Surface; ZB_UNIMPLEMENTED with a text when the workload is not supported. */
   zb_status (*surface)(zb_instance* instance, const zb_call* call, zb_bytes workload);
@@ -41,23 +41,24 @@ typedef struct zb_target_schedule {
 
 #define ZB_TARGET_EXPORT_ID "zomboss.target.export/1"
 
-/* Optional: files that run on the vendor's own tools, with input data and self-check. inputs, expected: Tensors.
- * Emits Files. */
+/* Optional: files that run on the vendor's own tools, with input data and self-check. inputs, expected:
+ * Tensors. Emits Files. */
 typedef struct zb_target_export {
   uint32_t struct_size;
   uint32_t reserved0;
-  zb_status (*run)(zb_instance* instance, const zb_call* call, zb_bytes workload, zb_bytes program, zb_bytes inputs,
-                   zb_bytes expected);
+  zb_status (*run)(zb_instance* instance, const zb_call* call, zb_bytes workload, zb_bytes program,
+                   zb_bytes inputs, zb_bytes expected);
 } zb_target_export;
 
 #define ZB_TARGET_IMPORT_ID "zomboss.target.import/1"
 
-/* Optional: an exported or hand-written kernel (the target's native text, named by `file_name` in messages) as a
- * Program. Emits Program. */
+/* Optional: an exported or hand-written kernel (the target's native text, named by `file_name` in messages)
+ * as a Program. Emits Program. */
 typedef struct zb_target_import {
   uint32_t struct_size;
   uint32_t reserved0;
-  zb_status (*run)(zb_instance* instance, const zb_call* call, zb_bytes workload, zb_str file_name, zb_bytes text);
+  zb_status (*run)(zb_instance* instance, const zb_call* call, zb_bytes workload, zb_str file_name,
+                   zb_bytes text);
 } zb_target_import;
 
 #define ZB_TARGET_BOUND_ID "zomboss.target.bound/1"
