@@ -10,7 +10,7 @@
 namespace zomboss::cli {
 
 struct SearchOptions {
-  std::vector<std::string> inputs;                                     // HLO files or suite files (.toml)
+  std::vector<std::string> inputs;  // HLO files or suite files (.toml); empty = the target's bundled suites
   std::string policy, seed, evaluations, proposals, patience, output;  // empty = the configuration's
   bool no_export = false;
 };

@@ -58,7 +58,8 @@ struct Arguments {
 void add_search(CLI::App& root, Arguments& a, int& exit) {
   CLI::App& app = *root.add_subcommand("search", "search a mapping for a workload, or for each of a suite");
   add_common(app, a.common);
-  app.add_option("input", a.search.inputs, "HLO files, or suite files (.toml)")->required();
+  app.add_option("input", a.search.inputs,
+                 "HLO files, or suite files (.toml); default: the suites of the target in workloads/");
   app.add_option("--policy", a.search.policy, "policy plugin (default: hill)");
   app.add_option("--seed", a.search.seed, "seed of the policy (default: 1)");
   app.add_option("--evaluations", a.search.evaluations,
@@ -91,7 +92,7 @@ void add_plugins(CLI::App& root, Arguments& a, int& exit) {
   CLI::App& info = *app.add_subcommand("info", "load one plugin and show it");
   info.add_option("id", a.plugin_id, "plugin id")->required();
   CLI::App& allow = *app.add_subcommand("allow", "add a plugin to the allow-list");
-  allow.add_option("id", a.plugin_id, "plugin id")->required();
+  allow.add_option("id", a.plugin_id, "plugin id, or the path of its manifest")->required();
   allow.add_option("--lock", a.lock_file,
                    "allow-list file (default: plugins.allow_list of the configuration)");
   info.fallthrough();
@@ -176,6 +177,7 @@ int run(int argc, char** argv) {
       "exit codes: 0 success, 1 no valid mapping, 2 usage or input, 3 plugin, 4 check failed, 5 internal,\n"
       "            130 interrupted");
   Arguments arguments;
+  if (argc > 0) arguments.common.program = argv[0];
   int exit = kExitSuccess;
   add_search(app, arguments, exit);
   add_others(app, arguments, exit);

@@ -27,6 +27,15 @@ std::vector<loader::Manifest> find_manifests(const loader::Discovery& discovery,
   return found;
 }
 
+// The plugins that `id` names: by id, or by the path of a manifest.
+Result<std::vector<loader::Manifest>> named_manifests(const loader::Discovery& discovery,
+                                                      const std::string& id) {
+  if (!id.ends_with(".toml")) return find_manifests(discovery, id);
+  ZB_ASSIGN(const Source source, read_source(std::filesystem::absolute(id).string(), size_t{1} << 20));
+  ZB_ASSIGN(loader::Manifest manifest, loader::parse_manifest(source));
+  return std::vector<loader::Manifest>{std::move(manifest)};
+}
+
 Status no_such_plugin(const std::string& id) {
   return loader::refuse(
       loader::Refusal::kNotFound,
@@ -111,9 +120,10 @@ int run_plugin_allow_command(const CommonOptions& common, const std::string& id,
   if (list.empty())
     return fail(common,
                 invalid_argument("no allow-list is named: give --lock FILE or set plugins.allow_list"));
-  const auto found = find_manifests((*session)->plugins().discovery(), id);
-  if (found.empty()) return fail(common, no_such_plugin(id));
-  for (const loader::Manifest& manifest : found) {
+  const auto found = named_manifests((*session)->plugins().discovery(), id);
+  if (!found.ok()) return fail(common, found.status());
+  if (found->empty()) return fail(common, no_such_plugin(id));
+  for (const loader::Manifest& manifest : *found) {
     const auto entry = loader::allow_plugin(list, manifest);
     if (!entry.ok()) return fail(common, entry.status());
     if (common.json)

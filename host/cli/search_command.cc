@@ -1,12 +1,14 @@
-// zomboss search: one workload, or every workload of a suite file.
+// zomboss search: one workload, or every workload of suite files.
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 
 #include "host/cli/commands.h"
 #include "host/cli/exit.h"
@@ -45,16 +47,40 @@ struct Outcome {
   Json json;
 };
 
+// The suite files of a target in workloads/ of the current folder: TARGET.toml and TARGET-*.toml, by name.
+Result<std::vector<std::string>> bundled_suites(const std::string& target) {
+  std::vector<std::string> suites;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("workloads", error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".toml") && (name == target + ".toml" || name.starts_with(target + "-")))
+      suites.push_back(entry.path().string());
+  }
+  std::sort(suites.begin(), suites.end(), [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  });
+  if (suites.empty())
+    return invalid_argument(
+        fmt::format("no input is given, and workloads/ of the current folder has no suite of {}: name an HLO "
+                    "or suite file",
+                    target));
+  return suites;
+}
+
 Result<std::vector<Task>> read_tasks(Session& session, const SearchOptions& options) {
+  std::vector<std::string> inputs = options.inputs;
+  if (inputs.empty()) {
+    ZB_ASSIGN(inputs, bundled_suites(session.target_id()));
+  }
   std::vector<Task> tasks;
-  for (const std::string& input : options.inputs) {
+  for (const std::string& input : inputs) {
     if (!input.ends_with(".toml")) {
       tasks.push_back({"", "", input, session.options().contract});
       continue;
     }
     ZB_ASSIGN(const config::Suite suite, config::read_suite(input));
     for (const config::Instance& instance : suite.instances)
-      tasks.push_back({instance.name, instance.family, instance.hlo,
+      tasks.push_back({suite.name + "/" + instance.name, instance.family, instance.hlo,
                        instance.contract.empty() ? session.options().contract : instance.contract});
   }
   return tasks;
@@ -144,19 +170,20 @@ Result<Outcome> search_one(Session& session, const Task& task, const Settings& s
     outcome.bound = *std::move(bound);
   else if (bound.status().code() != Code::kUnimplemented)
     return std::move(bound).status();
-  outcome.reproduce =
-      fmt::format("zomboss search {}{} --policy {} --seed {} --evaluations {} --proposals {}{}",
-                  shell_word(task.hlo), session.reproduce_flags(task.contract), settings.policy,
-                  settings.seed, options.budget.evaluations, options.budget.proposals,
-                  options.budget.patience == 0 ? "" : fmt::format(" --patience {}", options.budget.patience));
+  outcome.reproduce = fmt::format(
+      "{} search {}{} --policy {} --seed {} --evaluations {} --proposals {}{}",
+      shell_word(session.options().program), shell_word(task.hlo), session.reproduce_flags(task.contract),
+      settings.policy, settings.seed, options.budget.evaluations, options.budget.proposals,
+      options.budget.patience == 0 ? "" : fmt::format(" --patience {}", options.budget.patience));
   outcome.json = make_json(outcome, settings, options.budget, problem, *target);
   if (settings.export_kernels) {
     ZB_ASSIGN(outcome.exported, export_kernel(*target, problem, reference, outcome.report.best.plan,
                                               outcome.report.best.evaluation.program,
                                               settings.output + "/" + outcome.task.name, outcome.json));
     if (!outcome.exported.kernel.empty())
-      outcome.check = fmt::format("zomboss check {} --workload {}{}", shell_word(outcome.exported.kernel),
-                                  shell_word(task.hlo), session.reproduce_flags(task.contract));
+      outcome.check = fmt::format("{} check {} --workload {}{}", shell_word(session.options().program),
+                                  shell_word(outcome.exported.kernel), shell_word(task.hlo),
+                                  session.reproduce_flags(task.contract));
   }
   outcome.json["exported"] = outcome.exported.files;
   outcome.json["check"] = outcome.check;
@@ -198,13 +225,13 @@ void print_outcome(const Outcome& outcome) {
 }
 
 void print_table(const std::vector<Outcome>& outcomes) {
-  fmt::print("{:<16} {:>12} {:>12} {:>9} {:>12} {:>6} {:>7} {}\n", "workload", "Candidate-0", "best",
+  fmt::print("{:<24} {:>12} {:>12} {:>9} {:>12} {:>6} {:>7} {}\n", "workload", "Candidate-0", "best",
              "speed-up", "lower bound", "evals", "props", "rejections");
   double log_sum = 0;
   for (const Outcome& outcome : outcomes) {
     const search::Report& report = outcome.report;
     log_sum += std::log(report.speedup());
-    fmt::print("{:<16} {:>12} {:>12} {:>8.2f}x {:>12} {:>6} {:>7} {}\n", outcome.task.name,
+    fmt::print("{:<24} {:>12} {:>12} {:>8.2f}x {:>12} {:>6} {:>7} {}\n", outcome.task.name,
                report.candidate0.evaluation.latency, report.best.evaluation.latency, report.speedup(),
                outcome.bound.has_value() ? fmt::format("{:.0f}", outcome.bound->latency) : "-",
                report.evaluations, report.proposals, rejections_text(report));

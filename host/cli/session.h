@@ -17,6 +17,7 @@ namespace zomboss::cli {
 
 // The flags that every command takes.
 struct CommonOptions {
+  std::string program = "zomboss";  // as it was called, for the commands that reports print
   bool json = false;
   std::string config_file;
   std::vector<std::string> plugin_dirs;
