@@ -23,16 +23,18 @@ QuestionEngine::QuestionEngine(const mapping::Surface& surface, const Options& o
 }
 
 Verdict QuestionEngine::first(const Question& question, Positions* found, Effort& effort) {
-  if (options_.engine == Engine::kSolver) return solver_.first(question, found);
+  if (options_.engine == Engine::kSolver) {
+    uint64_t unlimited = kNoLimit;
+    return solver_.first(question, found, unlimited);
+  }
   if (question.catalog) {
     const bool enough = effort.spend(catalog_->cost(question)) || options_.engine == Engine::kCompiled;
     return enough ? catalog_->first(question, found) : Verdict::kUnknown;
   }
   if (options_.engine == Engine::kCompiled) return search_.first(question, kNoLimit, found);
   Verdict verdict = search(question, options_.search_steps, found, effort);
-  if (verdict != Verdict::kUnknown || effort.solver_calls == 0) return verdict;
-  --effort.solver_calls;
-  verdict = solver_.first(question, found);
+  if (verdict != Verdict::kUnknown || effort.solver_resources == 0) return verdict;
+  verdict = solver_.first(question, found, effort.solver_resources);
   if (verdict == Verdict::kUnknown)
     verdict = search(question, times(options_.search_steps, kLastResort), found, effort);
   return verdict;
@@ -45,11 +47,11 @@ Verdict QuestionEngine::search(const Question& question, uint64_t steps, Positio
 }
 
 Effort QuestionEngine::decision_effort() const {
-  return {times(options_.search_steps, 2 * kLastResort), 16};
+  return {times(options_.search_steps, 2 * kLastResort), uint64_t{10} * options_.solver_resources};
 }
 
 Effort QuestionEngine::explanation_effort() const {
-  return {times(options_.search_steps, 2 * kLastResort), 8};
+  return {times(options_.search_steps, 2 * kLastResort), uint64_t{5} * options_.solver_resources};
 }
 
 std::string QuestionEngine::why_unknown() const {

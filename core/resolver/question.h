@@ -35,8 +35,8 @@ enum class Verdict : uint8_t { kLegal, kIllegal, kUnknown };
 // What a series of questions may still cost, so that no surface, however made, keeps the host busy for long.
 // Counted in work and not in time, so that verdicts repeat.
 struct Effort {
-  uint64_t steps = 0;         // of the compiled search and the catalog index
-  unsigned solver_calls = 0;  // times that Z3 may be asked
+  uint64_t steps = 0;             // of the compiled search and the catalog index
+  uint64_t solver_resources = 0;  // of Z3, in units of its rlimit
 
   // False, and nothing left, when the cost is more than what is left.
   bool spend(uint64_t cost) {

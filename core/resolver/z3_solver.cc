@@ -2,6 +2,7 @@
 
 #include <z3++.h>
 
+#include <algorithm>
 #include <new>
 #include <optional>
 
@@ -13,6 +14,8 @@ namespace {
 using mapping::Op;
 using mapping::Term;
 using mapping::TermNode;
+
+constexpr unsigned kGuardMs = 30'000;
 
 // A translated term and where it is defined (nothing: everywhere). `value` is arbitrary where it is
 // undefined.
@@ -145,6 +148,7 @@ class Z3Solver::Impl {
       : surface_(surface), solver_(context_), catalog_(context_.bool_const("catalog")) {
     z3::params params(context_);
     params.set("rlimit", resources);
+    params.set("timeout", kGuardMs);
     params.set("random_seed", 0u);
     solver_.set(params);
     for (size_t k = 0; k < surface.knobs().size(); ++k) {
@@ -161,16 +165,21 @@ class Z3Solver::Impl {
     if (surface.is_catalog()) add_catalog();
   }
 
-  Verdict check(const Question& question, std::string* reason) {
+  Verdict check(const Question& question, uint64_t& left, std::string* reason) {
+    if (left == 0) {
+      *reason = "the allowance is spent";
+      return Verdict::kUnknown;
+    }
     solver_.push();
     const Verdict verdict = check_inside(question, reason);
+    left -= std::min<uint64_t>(left, last_cost());
     solver_.pop();
     return verdict;
   }
 
-  Verdict first(const Question& question, Positions* found, std::string* reason) {
+  Verdict first(const Question& question, Positions* found, uint64_t& left, std::string* reason) {
     Question narrowed = question;
-    Verdict verdict = check(narrowed, reason);
+    Verdict verdict = check(narrowed, left, reason);
     if (verdict != Verdict::kLegal) return verdict;
     for (size_t k = 0; k < narrowed.fixed.size(); ++k) {
       if (narrowed.fixed[k] != Question::kFree) continue;
@@ -178,7 +187,7 @@ class Z3Solver::Impl {
       const int32_t possible = model_[k];
       narrowed.fixed[k] = 0;
       while (narrowed.fixed[k] < possible) {
-        verdict = check(narrowed, reason);
+        verdict = check(narrowed, left, reason);
         if (verdict == Verdict::kUnknown) return verdict;
         if (verdict == Verdict::kLegal) break;
         ++narrowed.fixed[k];
@@ -224,6 +233,18 @@ class Z3Solver::Impl {
     return Verdict::kLegal;
   }
 
+  // Of the last check, in resource units. At least 1, so that a series of checks always ends.
+  uint64_t last_cost() {
+    uint64_t count = 0;
+    const z3::stats statistics = solver_.statistics();
+    for (unsigned i = 0; i < statistics.size(); ++i) {
+      if (statistics.key(i) == "rlimit count" && statistics.is_uint(i)) count = statistics.uint_value(i);
+    }
+    const uint64_t cost = count >= counted_ ? count - counted_ : count;
+    counted_ = count;
+    return std::max<uint64_t>(cost, 1);
+  }
+
   void read_model() {
     const z3::model model = solver_.get_model();
     model_.clear();
@@ -243,6 +264,7 @@ class Z3Solver::Impl {
   std::vector<z3::expr> knobs_;
   std::vector<z3::expr> literals_;
   Positions model_;  // of the last kLegal
+  uint64_t counted_ = 0;
 };
 
 Z3Solver::Z3Solver(const mapping::Surface& surface, unsigned resources)
@@ -265,12 +287,8 @@ Verdict Z3Solver::guarded(F ask) {
   return Verdict::kUnknown;
 }
 
-Verdict Z3Solver::check(const Question& question) {
-  return guarded([&](Impl& impl) { return impl.check(question, &reason_); });
-}
-
-Verdict Z3Solver::first(const Question& question, Positions* found) {
-  return guarded([&](Impl& impl) { return impl.first(question, found, &reason_); });
+Verdict Z3Solver::first(const Question& question, Positions* found, uint64_t& left) {
+  return guarded([&](Impl& impl) { return impl.first(question, found, left, &reason_); });
 }
 
 }  // namespace zomboss::resolver

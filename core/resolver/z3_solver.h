@@ -12,16 +12,17 @@ namespace zomboss::resolver {
 // One thread at a time. Borrows the surface.
 class Z3Solver {
  public:
-  // `resources`: Z3's rlimit per check. Deterministic.
+  // `resources`: Z3's rlimit per check. Deterministic. A clock (kGuardMs per check) stands behind it for what
+  // Z3 does not count.
   Z3Solver(const mapping::Surface& surface, unsigned resources);
   ~Z3Solver();
   Z3Solver(const Z3Solver&) = delete;
   Z3Solver& operator=(const Z3Solver&) = delete;
 
-  Verdict check(const Question& question);
   // The first assignment in default order: fixes knob after knob to the first position that Z3 finds
-  // possible, so that the answer does not depend on Z3's models. kUnknown as soon as one of the checks is.
-  Verdict first(const Question& question, Positions* found);
+  // possible, so that the answer does not depend on Z3's models. kUnknown as soon as one of the checks is, or
+  // when `left`, which pays for the checks, is spent.
+  Verdict first(const Question& question, Positions* found, uint64_t& left);
   // What Z3 said about the last kUnknown.
   const std::string& reason() const { return reason_; }
 
