@@ -18,11 +18,12 @@ class OptionReader {
   OptionReader(std::string policy, const wire::OptionsT& options)
       : policy_(std::move(policy)), options_(options) {}
 
-  // A whole number of low..high; keeps `value` when the option is not given. Also reads digits given as text.
+  // A whole number of low..high; keeps `value` when the option is not given. Of ints, or digits given as text
+  // alone (options.fbs says what the host fills in).
   Status integer(const char* name, int64_t low, int64_t high, int64_t& value) {
     const wire::AttributeT* option = find(name);
     if (option == nullptr) return {};
-    bool good = option->ints.size() == 1 && option->floats.empty() && option->text.empty();
+    bool good = option->ints.size() == 1;
     int64_t number = good ? option->ints[0] : 0;
     if (option->ints.empty() && option->floats.empty()) {
       const char* end = option->text.data() + option->text.size();
