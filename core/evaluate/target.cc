@@ -60,7 +60,6 @@ Status Target::describe(const std::map<std::string, int64_t>& overrides) {
   const taidl::Overrides values(overrides.begin(), overrides.end());
   ZB_ASSIGN(const taidl::Model checked, taidl::load_model(source, values, diagnostics));
   for (const Diagnostic& diagnostic : diagnostics.all()) warnings_.push_back(diagnostics.render(diagnostic));
-  taidl_ = source.text();
   model_ = taidl::to_wire(checked);
   const std::string model = encode(model_);
   return call_status(context_, "configure", [&](const zb_call* call) {

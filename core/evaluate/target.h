@@ -30,7 +30,6 @@ class Target {
 
   const std::string& id() const { return id_; }
   const std::string& version() const { return version_; }
-  const std::string& taidl() const { return taidl_; }  // canonical text with the overrides applied
   const wire::ModelT& model() const { return model_; }
   const std::vector<std::string>& warnings() const { return warnings_; }  // of the TAIDL check
 
@@ -55,7 +54,6 @@ class Target {
   const zb_target* table_ = nullptr;
   std::string id_;
   std::string version_;
-  std::string taidl_;
   wire::ModelT model_;
   std::vector<std::string> warnings_;
   wire::CallContext context_;

@@ -23,7 +23,7 @@ class Controller {
   Result<Report> run(const wire::WorkloadT& workload) {
     ZB_ASSIGN(report_.candidate0, evaluate_candidate0(resolver_, evaluator_));
     report_.best = report_.candidate0;
-    known_[report_.candidate0.plan.hash] = {Outcome::Valid, report_.candidate0.evaluation.latency};
+    known_[report_.candidate0.plan.hash] = report_.candidate0.evaluation.latency;
     observer_.on_candidate0(report_.candidate0);
     ZB_TRY(policy_.start(context(workload)));
     while (!finished()) {
@@ -42,11 +42,6 @@ class Controller {
   }
 
  private:
-  struct Known {
-    Outcome outcome;
-    uint64_t latency;
-  };
-
   const mapping::Surface& surface() const { return resolver_.surface(); }
 
   bool spent() const { return report_.evaluations >= options_.budget.evaluations; }
@@ -132,7 +127,7 @@ class Controller {
     if (const auto known = known_.find(trial.plan->hash); known != known_.end()) {
       trial.outcome = Outcome::RejectedDuplicate;
       trial.reason = "the same plan was evaluated before";
-      trial.latency = known->second.latency;
+      trial.latency = known->second;
       return trial;
     }
     evaluate(trial);
@@ -145,7 +140,7 @@ class Controller {
     trial.outcome = evaluation.outcome;
     trial.reason = evaluation.reason;
     trial.latency = evaluation.outcome == Outcome::Valid ? evaluation.latency : 0;
-    known_[trial.plan->hash] = {trial.outcome, trial.latency};
+    known_[trial.plan->hash] = trial.latency;
     if (trial.outcome != Outcome::Valid || trial.latency >= report_.best.evaluation.latency) return;
     trial.incumbent = true;
     last_improvement_ = report_.evaluations;
@@ -191,15 +186,15 @@ class Controller {
   const Options& options_;
   Observer& observer_;
   Report report_;
-  std::map<Hash, Known> known_;  // every evaluated plan
+  std::map<Hash, uint64_t> known_;  // latency of every evaluated plan, 0 when it was not Valid
   uint32_t last_improvement_ = 0;
 };
 
 }  // namespace
 
-Budget default_budget(const mapping::Surface& surface) {
+Budget default_budget(const mapping::Surface& surface, uint32_t evaluations) {
   Budget budget;
-  budget.evaluations = surface.is_catalog() ? 12 : 80;
+  budget.evaluations = evaluations != 0 ? evaluations : surface.is_catalog() ? 12 : 80;
   budget.proposals = 20 * budget.evaluations;
   return budget;
 }

@@ -22,9 +22,9 @@ struct Budget {
   uint32_t patience = 0;  // evaluations without improvement; 0 = no such rule
 };
 
-// When the user named no budget: 12 evaluations for a catalog, 80 for a conditional
-// surface, 20 proposals for each evaluation.
-Budget default_budget(const mapping::Surface& surface);
+// `evaluations` as asked, 0 = by the surface: 12 for a catalog, 80 for a conditional one. 20 proposals for
+// each evaluation.
+Budget default_budget(const mapping::Surface& surface, uint32_t evaluations = 0);
 
 // One proposed intent and what came of it.
 struct Trial {

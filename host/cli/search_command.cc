@@ -27,7 +27,7 @@ extern "C" void on_interrupt(int) {
 }
 
 struct Task {
-  std::string name, family, hlo, contract;
+  std::string name, hlo, contract;
 };
 
 struct Settings {
@@ -75,12 +75,12 @@ Result<std::vector<Task>> read_tasks(Session& session, const SearchOptions& opti
   std::vector<Task> tasks;
   for (const std::string& input : inputs) {
     if (!input.ends_with(".toml")) {
-      tasks.push_back({"", "", input, session.options().contract});
+      tasks.push_back({"", input, session.options().contract});
       continue;
     }
     ZB_ASSIGN(const config::Suite suite, config::read_suite(input));
     for (const config::Instance& instance : suite.instances)
-      tasks.push_back({suite.name + "/" + instance.name, instance.family, instance.hlo,
+      tasks.push_back({suite.name + "/" + instance.name, instance.hlo,
                        instance.contract.empty() ? session.options().contract : instance.contract});
   }
   return tasks;
@@ -99,8 +99,7 @@ Settings read_settings(const config::Config& config, const SearchOptions& option
 }
 
 search::Budget resolve_budget(const search::Budget& asked, const mapping::Surface& surface) {
-  search::Budget budget = search::default_budget(surface);
-  if (asked.evaluations != 0) budget = {asked.evaluations, 20 * asked.evaluations, 0};
+  search::Budget budget = search::default_budget(surface, asked.evaluations);
   if (asked.proposals != 0) budget.proposals = asked.proposals;
   budget.patience = asked.patience;
   return budget;
@@ -224,13 +223,18 @@ void print_outcome(const Outcome& outcome) {
   if (!outcome.check.empty()) fmt::print("check         {}\n", outcome.check);
 }
 
+// Of the speed-ups; at least one outcome.
+double geometric_mean(const std::vector<Outcome>& outcomes) {
+  double log_sum = 0;
+  for (const Outcome& outcome : outcomes) log_sum += std::log(outcome.report.speedup());
+  return std::exp(log_sum / static_cast<double>(outcomes.size()));
+}
+
 void print_table(const std::vector<Outcome>& outcomes) {
   fmt::print("{:<24} {:>12} {:>12} {:>9} {:>12} {:>6} {:>7} {}\n", "workload", "Candidate-0", "best",
              "speed-up", "lower bound", "evals", "props", "rejections");
-  double log_sum = 0;
   for (const Outcome& outcome : outcomes) {
     const search::Report& report = outcome.report;
-    log_sum += std::log(report.speedup());
     fmt::print("{:<24} {:>12} {:>12} {:>8.2f}x {:>12} {:>6} {:>7} {}\n", outcome.task.name,
                report.candidate0.evaluation.latency, report.best.evaluation.latency, report.speedup(),
                outcome.bound.has_value() ? fmt::format("{:.0f}", outcome.bound->latency) : "-",
@@ -238,19 +242,14 @@ void print_table(const std::vector<Outcome>& outcomes) {
   }
   if (!outcomes.empty())
     fmt::print("geometric mean of the speed-ups over {} workloads: {:.2f}x\n", outcomes.size(),
-               std::exp(log_sum / static_cast<double>(outcomes.size())));
+               geometric_mean(outcomes));
 }
 
 void print_suite_json(const std::vector<Outcome>& outcomes, const std::vector<std::string>& failures) {
   Json list = Json::array();
-  double log_sum = 0;
-  for (const Outcome& outcome : outcomes) {
-    list.push_back(outcome.json);
-    log_sum += std::log(outcome.report.speedup());
-  }
+  for (const Outcome& outcome : outcomes) list.push_back(outcome.json);
   Json json = {{"schema", "zomboss.suite/1"}, {"instances", list}, {"failures", failures}};
-  json["geometric_mean_speedup"] =
-      outcomes.empty() ? Json() : Json(std::exp(log_sum / static_cast<double>(outcomes.size())));
+  json["geometric_mean_speedup"] = outcomes.empty() ? Json() : Json(geometric_mean(outcomes));
   print_json(json);
 }
 
