@@ -23,6 +23,7 @@ ARROWS = {
     "host/loader": {"core/base", "core/wire", "core/config"},
     "host/cli": {"core", "host/loader"},
     "plugins/targets/gemmini": set(),
+    "plugins/targets/plena": set(),
     "plugins/policies/common": set(),
     "plugins/policies/random": {"plugins/policies/common"},
     "plugins/policies/hill": {"plugins/policies/common"},
