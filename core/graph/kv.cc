@@ -49,8 +49,7 @@ KvValue kv_value(const Graph& graph, uint32_t attention, bool is_key) {
   // A reshape that the recognition put in has the origin of its operand, and not the operand's shape.
   if (read.op == "reshape") {
     const Node& origin = graph.nodes[read.operands[0]];
-    if (origin.name == read.name && origin.where.line == read.where.line &&
-        origin.where.column == read.where.column) {
+    if (origin.name == read.name && origin.where == read.where) {
       const int64_t dim = same_dim(read.shape.dims, static_cast<size_t>(kv.feature_dim), origin.shape.dims);
       if (dim >= 0) kv.feature_dim = dim;
     }
