@@ -100,12 +100,15 @@ struct Rule {
 struct Hwloop {
   std::string name, begin, end;
   int64_t depth = 0;
+  std::string counter;  // register file of the trip counter; "" when none is named
+  int64_t body = 0;     // most instructions that one trip executes; 0 = unlimited
   Domain count;
 };
 
 struct Model {
   std::string target, title;
-  std::string hash;  // of the canonical text with the overrides applied
+  std::string profile;  // "" when the parameters are as declared
+  std::string hash;     // of the canonical text with the overrides applied
   std::vector<Param> params;
   std::vector<std::string> engines;
   std::vector<Memory> memories;

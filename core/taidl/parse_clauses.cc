@@ -24,6 +24,7 @@ class ClauseParser {
       if (!s_.expect_punct(")", "or ',' after the operand")) return false;
     }
     if (s_.accept_word("engine") && !s_.expect_name(out.engine.emplace(), "an engine's name")) return false;
+    if (s_.accept_word("when") && !s_.parse_optional_expr(out.condition)) return false;
     return s_.expect_punct("{", "and the instruction's clauses") && parse_block(out.clauses);
   }
 

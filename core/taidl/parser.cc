@@ -62,6 +62,9 @@ class SpecParser {
 
   bool parse_declaration();
   bool parse_param();
+  bool parse_constraint();
+  bool parse_profile();
+  bool parse_default();
   bool parse_dtype();
   bool parse_engine();
   bool parse_memory();
@@ -78,8 +81,9 @@ class SpecParser {
 };
 
 const std::vector<std::string>& declaration_words() {
-  static const std::vector<std::string> kWords = {"param",   "dtype", "engine", "memory", "state",
-                                                  "regfile", "instr", "hwloop", "rule"};
+  static const std::vector<std::string> kWords = {"param",   "requires", "profile", "default",
+                                                  "dtype",   "engine",   "memory",  "state",
+                                                  "regfile", "instr",    "hwloop",  "rule"};
   return kWords;
 }
 
@@ -87,6 +91,9 @@ bool SpecParser::parse_declaration() {
   const Token word = s_.peek();
   if (word.kind == TokenKind::kIdent) {
     if (s_.accept_word("param")) return parse_param();
+    if (s_.accept_word("requires")) return parse_constraint();
+    if (s_.accept_word("profile")) return parse_profile();
+    if (s_.accept_word("default")) return parse_default();
     if (s_.accept_word("dtype")) return parse_dtype();
     if (s_.accept_word("engine")) return parse_engine();
     if (s_.accept_word("memory")) return parse_memory();
@@ -97,10 +104,9 @@ bool SpecParser::parse_declaration() {
     if (s_.accept_word("instr")) return parse_instr(s_, spec.instrs.emplace_back());
   }
   const std::string near = nearest_name(word.text, declaration_words());
-  return s_.fail("a declaration", near.empty()
-                                      ? "one of param, dtype, engine, memory, state, regfile, instr, "
-                                        "hwloop, rule"
-                                      : fmt::format("did you mean '{}'?", near));
+  return s_.fail("a declaration", near.empty() ? "one of param, requires, profile, default, dtype, engine, "
+                                                 "memory, state, regfile, instr, hwloop, rule"
+                                               : fmt::format("did you mean '{}'?", near));
 }
 
 bool SpecParser::parse_param() {
@@ -109,6 +115,40 @@ bool SpecParser::parse_param() {
   if (!s_.expect_punct("=", "and the parameter's value") || !s_.parse_expr(param.value)) return false;
   if (s_.accept_word("in") && !s_.parse_domain(param.domain.emplace())) return false;
   return semicolon();
+}
+
+bool SpecParser::parse_constraint() {
+  ConstraintDecl& constraint = spec.constraints.emplace_back();
+  return s_.parse_expr(constraint.condition) && s_.expect_punct(":", "and the requirement's message") &&
+         s_.expect_string(constraint.message, constraint.message_where, "the requirement's message") &&
+         semicolon();
+}
+
+bool SpecParser::parse_profile() {
+  ProfileDecl& profile = spec.profiles.emplace_back();
+  if (!s_.expect_name(profile.name, "the profile's name") ||
+      !s_.expect_punct("{", "and the profile's parameters"))
+    return false;
+  while (!s_.accept_punct("}")) {
+    Setting& setting = profile.settings.emplace_back();
+    if (!s_.expect_name(setting.param, "a parameter") || !s_.expect_punct("=", "and the parameter's value") ||
+        !s_.parse_expr(setting.value) || !semicolon())
+      return false;
+  }
+  return true;
+}
+
+bool SpecParser::parse_default() {
+  const Token word = s_.peek();
+  Name name;
+  if (!s_.expect_word("profile", "after 'default'") || !s_.expect_name(name, "a profile") || !semicolon())
+    return false;
+  if (!spec.profile) {
+    spec.profile = std::move(name);
+    return true;
+  }
+  s_.diagnostics().error(word.where, "a second default profile");
+  return true;
 }
 
 bool SpecParser::parse_dtype() {
@@ -189,7 +229,9 @@ bool SpecParser::parse_state() {
   } else if (s_.accept_word("hidden")) {
     state.role = StateRole::kHidden;
   }
-  if (!s_.is_punct(";")) return s_.fail("'config', 'hidden' or ';'");
+  if (s_.accept_word("when") && !s_.parse_optional_expr(state.condition)) return false;
+  if (!s_.is_punct(";"))
+    return s_.fail(state.condition ? "an operator or ';'" : "'config', 'hidden', 'when' or ';'");
   return semicolon();
 }
 
@@ -221,13 +263,19 @@ bool SpecParser::parse_regfile() {
 bool SpecParser::parse_hwloop() {
   HwloopDecl& loop = spec.hwloops.emplace_back();
   Where where;
-  return s_.expect_name(loop.name, "the loop's name") && s_.expect_word("begin", "in a hardware loop") &&
-         s_.expect_string(loop.begin, where, "the text that begins the loop") &&
-         s_.expect_word("end", "in a hardware loop") &&
-         s_.expect_string(loop.end, where, "the text that ends the loop") &&
-         s_.expect_word("depth", "in a hardware loop") && s_.expect_punct("=") && s_.parse_expr(loop.depth) &&
-         s_.expect_word("count", "in a hardware loop") && s_.expect_word("in", "and the loop's domain") &&
-         s_.parse_domain(loop.count) && semicolon();
+  bool matched = false;
+  const bool head =
+      s_.expect_name(loop.name, "the loop's name") && s_.expect_word("begin", "in a hardware loop") &&
+      s_.expect_string(loop.begin, where, "the text that begins the loop") &&
+      s_.expect_word("end", "in a hardware loop") &&
+      s_.expect_string(loop.end, where, "the text that ends the loop") &&
+      s_.expect_word("depth", "in a hardware loop") && s_.expect_punct("=") && s_.parse_expr(loop.depth);
+  if (!head) return false;
+  if (s_.accept_word("counter") &&
+      (!s_.expect_punct("=") || !s_.expect_name(loop.counter.emplace(), "a register file")))
+    return false;
+  return key_value("body", loop.body, matched) && s_.expect_word("count", "in a hardware loop") &&
+         s_.expect_word("in", "and the loop's domain") && s_.parse_domain(loop.count) && semicolon();
 }
 
 bool SpecParser::parse_rule() {

@@ -89,6 +89,9 @@ class Printer {
     for (const ParamDecl& param : spec.params)
       line(1, fmt::format("param {} = {}{};", param.name.text, print_expr(param.value),
                           param.domain ? " in " + print_domain(*param.domain) : ""));
+    for (const ConstraintDecl& constraint : spec.constraints)
+      line(1, fmt::format("requires {} : {};", print_expr(constraint.condition), quote(constraint.message)));
+    print_profiles(spec);
     for (const DtypeDecl& dtype : spec.dtypes)
       line(1, fmt::format("dtype {} = mx(elem={}, block={}, scale={});", dtype.name.text, dtype.elem.text,
                           print_expr(dtype.block), dtype.scale.text));
@@ -100,9 +103,10 @@ class Printer {
     for (const StateDecl& state : spec.states) print_state(state);
     for (const InstrDecl& instr : spec.instrs) print_instr(instr);
     for (const HwloopDecl& loop : spec.hwloops)
-      line(1,
-           fmt::format("hwloop {} begin {} end {} depth={} count in {};", loop.name.text, quote(loop.begin),
-                       quote(loop.end), print_expr(loop.depth), print_domain(loop.count)));
+      line(1, fmt::format("hwloop {} begin {} end {} depth={}{}{} count in {};", loop.name.text,
+                          quote(loop.begin), quote(loop.end), print_expr(loop.depth),
+                          loop.counter ? " counter=" + loop.counter->text : "",
+                          loop.body ? " body=" + print_expr(*loop.body) : "", print_domain(loop.count)));
     for (const RuleDecl& rule : spec.rules)
       line(1, fmt::format("rule {} : {} : {};", rule.name.text, print_expr(rule.condition),
                           quote(rule.message)));
@@ -112,6 +116,16 @@ class Printer {
  private:
   void line(int depth, std::string_view text) {
     out_.append(static_cast<size_t>(depth) * 2, ' ').append(text).append("\n");
+  }
+
+  void print_profiles(const Spec& spec) {
+    for (const ProfileDecl& profile : spec.profiles) {
+      line(1, fmt::format("profile {} {{", profile.name.text));
+      for (const Setting& setting : profile.settings)
+        line(2, fmt::format("{} = {};", setting.param.text, print_expr(setting.value)));
+      line(1, "}");
+    }
+    if (spec.profile) line(1, fmt::format("default profile {};", spec.profile->text));
   }
 
   void print_engines(const Spec& spec) {
@@ -133,9 +147,10 @@ class Printer {
     const char* role = state.role == StateRole::kConfig   ? " config"
                        : state.role == StateRole::kHidden ? " hidden"
                                                           : "";
-    line(1, fmt::format("state {} : {} = {}{};", state.name.text,
+    line(1, fmt::format("state {} : {} = {}{}{};", state.name.text,
                         state.type ? print_type(*state.type) : print_domain(state.domain),
-                        state.initial ? print_expr(*state.initial) : print_float(state.initial_float), role));
+                        state.initial ? print_expr(*state.initial) : print_float(state.initial_float), role,
+                        state.condition ? " when " + print_expr(*state.condition) : ""));
   }
 
   // Always with a point or an exponent, so that it reads back as a float literal.
@@ -164,8 +179,9 @@ class Printer {
     std::string operands;
     for (const OperandDecl& operand : instr.operands)
       operands += (operands.empty() ? "" : ", ") + print_operand(operand);
-    line(1, fmt::format("instr {}({}){} {{", instr.name.text, operands,
-                        instr.engine ? " engine " + instr.engine->text : ""));
+    line(1, fmt::format("instr {}({}){}{} {{", instr.name.text, operands,
+                        instr.engine ? " engine " + instr.engine->text : "",
+                        instr.condition ? " when " + print_expr(*instr.condition) : ""));
     for (const Clause& clause : instr.clauses) print_clause(clause, 2);
     line(1, "}");
   }

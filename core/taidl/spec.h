@@ -82,6 +82,27 @@ struct ParamDecl {
   bool operator==(const ParamDecl&) const = default;
 };
 
+// What every machine must hold: a condition over the parameters.
+struct ConstraintDecl {
+  Expr condition;
+  std::string message;
+  Where message_where;
+  bool operator==(const ConstraintDecl&) const = default;
+};
+
+struct Setting {
+  Name param;
+  Expr value;
+  bool operator==(const Setting&) const = default;
+};
+
+// Other values of some parameters, under a name.
+struct ProfileDecl {
+  Name name;
+  std::vector<Setting> settings;
+  bool operator==(const ProfileDecl&) const = default;
+};
+
 // Block-scaled format: `block` elements of type `elem` share one scale of type `scale`.
 struct DtypeDecl {
   Name name, elem, scale;
@@ -107,6 +128,7 @@ struct StateDecl {
   double initial_float = 0;      // when `initial` is empty
   Where initial_where;
   StateRole role = StateRole::kPlain;
+  std::optional<Expr> condition;  // over parameters: whether the machine has the state
   bool operator==(const StateDecl&) const = default;
 };
 
@@ -182,6 +204,7 @@ struct InstrDecl {
   Name name;
   std::vector<OperandDecl> operands;
   std::optional<Name> engine;
+  std::optional<Expr> condition;  // over parameters: whether the machine has the instruction
   std::vector<Clause> clauses;
   bool operator==(const InstrDecl&) const = default;
 };
@@ -198,6 +221,8 @@ struct HwloopDecl {
   Name name;
   std::string begin, end;
   Expr depth;
+  std::optional<Name> counter;  // register file
+  std::optional<Expr> body;     // most instructions that one trip executes
   DomainExpr count;
   bool operator==(const HwloopDecl&) const = default;
 };
@@ -206,6 +231,9 @@ struct Spec {
   Name target;
   std::string title;
   std::vector<ParamDecl> params;
+  std::vector<ConstraintDecl> constraints;
+  std::vector<ProfileDecl> profiles;
+  std::optional<Name> profile;  // the one that holds
   std::vector<DtypeDecl> dtypes;
   std::vector<Name> engines;
   std::vector<MemoryDecl> memories;
