@@ -2,6 +2,7 @@
 // give zeros, writes past it are the caller's to refuse. Owns its pages; not thread-safe.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -21,10 +22,15 @@ class ByteMemory {
   void write(uint64_t address, std::span<const uint8_t> bytes);
 
  private:
+  static constexpr uint64_t kPagesPerGroup = 512;
   using Page = std::unique_ptr<uint8_t[]>;
+  using Group = std::array<Page, kPagesPerGroup>;
+
+  const uint8_t* find_page(uint64_t page) const;
+  uint8_t* make_page(uint64_t page);
 
   uint64_t capacity_;
-  std::vector<Page> pages_;
+  std::vector<std::unique_ptr<Group>> groups_;
 };
 
 }  // namespace zomboss::plena

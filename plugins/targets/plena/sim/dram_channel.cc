@@ -38,12 +38,12 @@ DramPlace place_of(uint64_t unit) {
   place.channel = bits(2, 7) ^ (column & 7);
   const uint32_t pseudo = bits(5, 1) ^ ((column >> 3) & 1);
   const uint32_t group = bits(6, 3) ^ ((column >> 4) & 1);
-  place.bank = static_cast<uint8_t>(pseudo << 4 | group << 2 | bits(8, 3));
+  place.bank = pseudo << 4 | group << 2 | bits(8, 3);
   place.row = unit >> 13;
   return place;
 }
 
-void RequestQueue::erase(size_t index) {
+void DramChannel::ActiveQueue::erase(size_t index) {
   std::copy(items_.begin() + static_cast<std::ptrdiff_t>(index) + 1,
             items_.begin() + static_cast<std::ptrdiff_t>(size_),
             items_.begin() + static_cast<std::ptrdiff_t>(index));
@@ -61,68 +61,89 @@ void DramChannel::pop_pending() {
   pending_head_ = 0;
 }
 
-bool DramChannel::offer(const DramRequest& request, int64_t clock) {
-  if (!request.write) {
-    for (size_t n = 0; n < writes_.size(); ++n) {
-      if (writes_[n].unit != request.unit) continue;
-      pending_.push_back(clock + 1);
-      return true;
-    }
+bool DramChannel::offer_read(const DramPlace& place, uint64_t unit, int64_t clock) {
+  if (!writes_.empty() && writes_.holds(unit)) {
+    pending_.push_back(clock + 1);
+    return true;
   }
-  RequestQueue& queue = request.write ? writes_ : reads_;
-  if (queue.full()) return false;
-  queue.push(request);
+  if (reads_.full()) return false;
+  reads_.push({unit, clock, place.row, place.bank, 0}, open_row_[place.bank]);
   wake_ = 0;
   return true;
 }
 
-int64_t DramChannel::column_ready(const DramRequest& request) const {
-  const size_t pseudo = request.bank >> 4;
-  const size_t group = request.bank >> 2;
-  const int64_t shared = request.write ? std::max(pseudo_write_[pseudo], group_write_[group])
-                                       : std::max(pseudo_read_[pseudo], group_read_[group]);
-  return std::max(shared, bank_column_[request.bank]);
+bool DramChannel::offer_write(const DramPlace& place, uint64_t unit, int64_t clock) {
+  if (writes_.full()) return false;
+  writes_.push({unit, clock, place.row, place.bank, 1}, open_row_[place.bank]);
+  wake_ = 0;
+  return true;
 }
 
-DramChannel::Command DramChannel::command_of(const DramRequest& request) const {
-  const uint64_t open = open_row_[request.bank];
-  if (open == request.row) return Command::kColumn;
-  return open == kClosed ? Command::kActivate : Command::kPrecharge;
-}
-
-int64_t DramChannel::ready_at(const DramRequest& request, Command command) const {
-  const size_t bank = request.bank;
-  if (command == Command::kColumn) return column_ready(request);
-  if (command == Command::kPrecharge) return std::max(channel_row_ready_, bank_precharge_[bank]);
+// When the bank can be read or written at its open row.
+int64_t DramChannel::column_ready(size_t bank, bool write) const {
   const size_t pseudo = bank >> 4;
+  const size_t group = bank >> 2;
+  const int64_t shared = write ? std::max(pseudo_write_[pseudo], group_write_[group])
+                               : std::max(pseudo_read_[pseudo], group_read_[group]);
+  return std::max(shared, bank_column_[bank]);
+}
+
+int64_t DramChannel::pseudo_activate_ready(size_t pseudo) const {
   const int64_t window = activations_[pseudo][activation_at_[pseudo]] + kFourActivates;
-  return std::max({channel_row_ready_, pseudo_activate_[pseudo], window, group_activate_[bank >> 2],
-                   bank_activate_[bank]});
+  return std::max({channel_row_ready_, pseudo_activate_[pseudo], window});
 }
 
 // The banks of active requests stay open at their row, so their next command is the column access.
-DramChannel::Choice DramChannel::choose_active(int64_t clock, int64_t& soonest) const {
-  Choice best;
+size_t DramChannel::choose_active(int64_t clock, int64_t& soonest) const {
+  size_t best = kNone;
   for (size_t n = 0; n < active_.size(); ++n) {
-    const int64_t ready = column_ready(active_[n]);
+    const int64_t ready = column_ready(active_[n].bank, active_[n].write != 0);
     if (ready > clock) {
       soonest = std::min(soonest, ready);
-    } else if (!best.found || active_[n].arrive < active_[best.index].arrive) {
-      best = {n, true, Command::kColumn};
+    } else if (best == kNone || active_[n].arrive < active_[best].arrive) {
+      best = n;
     }
   }
   return best;
 }
 
-// Requests queue in order of arrival, so the first ready one is the best.
-DramChannel::Choice DramChannel::choose(const RequestQueue& queue, int64_t clock, int64_t& soonest) const {
-  for (size_t n = 0; n < queue.size(); ++n) {
-    const Command command = command_of(queue[n]);
-    const int64_t ready = ready_at(queue[n], command);
-    if (ready <= clock) return {n, true, command};
-    soonest = std::min(soonest, ready);
+// When the bank takes the next command of the request in `slot`, its pseudochannel permitting.
+int64_t DramChannel::bank_ready(const RequestQueue& queue, size_t slot, bool write) const {
+  const size_t bank = queue[slot].bank;
+  if ((queue.hits() >> slot & 1u) != 0) {
+    return std::max(write ? group_write_[bank >> 2] : group_read_[bank >> 2], bank_column_[bank]);
   }
-  return {};
+  if (open_row_[bank] != kClosed) return bank_precharge_[bank];
+  return std::max(group_activate_[bank >> 2], bank_activate_[bank]);
+}
+
+// Requests queue in order of arrival, so the first ready one is the best. Those whose pseudochannel does not
+// take their command yet are left out at once, and with a bank that is not ready all that wait for the same.
+size_t DramChannel::choose(const RequestQueue& queue, bool write, int64_t clock, int64_t& soonest) const {
+  uint64_t candidates = 0;
+  const auto admit = [&](uint64_t slots, int64_t ready) {
+    if (slots == 0) return;
+    if (ready <= clock) {
+      candidates |= slots;
+    } else {
+      soonest = std::min(soonest, ready);
+    }
+  };
+  for (size_t pseudo = 0; pseudo < 2; ++pseudo) {
+    const uint64_t slots = queue.of_pseudochannel(pseudo);
+    admit(queue.hits() & slots, write ? pseudo_write_[pseudo] : pseudo_read_[pseudo]);
+    admit(queue.closed() & slots, pseudo_activate_ready(pseudo));
+  }
+  admit(queue.conflicts(), channel_row_ready_);
+  while (candidates != 0) {
+    const auto slot = static_cast<size_t>(std::countr_zero(candidates));
+    const int64_t ready = bank_ready(queue, slot, write);
+    if (ready <= clock) return slot;
+    soonest = std::min(soonest, ready);
+    const bool hit = (queue.hits() >> slot & 1u) != 0;
+    candidates &= ~(queue.of_bank(queue[slot].bank) & (hit ? queue.hits() : ~queue.hits()));
+  }
+  return kNone;
 }
 
 void DramChannel::update_mode() {
@@ -133,45 +154,40 @@ void DramChannel::update_mode() {
   }
 }
 
-bool DramChannel::bank_has_active(uint8_t bank) const {
-  for (size_t n = 0; n < active_.size(); ++n) {
-    if (active_[n].bank == bank) return true;
-  }
-  return false;
-}
-
 void DramChannel::schedule(int64_t clock) {
   int64_t soonest = kNever;
-  const Choice ready_active = choose_active(clock, soonest);
-  if (ready_active.found) {
-    column(active_, ready_active.index, clock);
-    wake_ = clock + 1;
-    return;
+  const size_t ready_active = choose_active(clock, soonest);
+  wake_ = clock + 1;
+  if (ready_active != kNone) {
+    const DramRequest request = active_[ready_active];
+    active_.erase(ready_active);
+    --active_in_bank_[request.bank];
+    return column(request, clock);
   }
   update_mode();
   RequestQueue& queue = write_mode_ ? writes_ : reads_;
-  const Choice choice = choose(queue, clock, soonest);
-  if (!choice.found) {
-    wake_ = soonest;
-    return;
-  }
-  if (choice.command == Command::kPrecharge) {
-    const uint8_t bank = queue[choice.index].bank;
-    if (bank_has_active(bank)) {
-      wake_ = soonest;  // blocked until an active request or an earlier one becomes ready
-      return;
-    }
-    precharge(bank, clock);
-  } else if (choice.command == Command::kActivate) {
-    activate(queue, choice.index, clock);
-  } else {
-    column(queue, choice.index, clock);
-  }
-  wake_ = clock + 1;
+  const size_t slot = choose(queue, write_mode_, clock, soonest);
+  if (slot == kNone || !issue(queue, slot, clock)) wake_ = soonest;
 }
 
-void DramChannel::activate(RequestQueue& queue, size_t index, int64_t clock) {
-  const DramRequest request = queue[index];
+// A bank with active requests is not closed; nothing else is issued in its place.
+bool DramChannel::issue(RequestQueue& queue, size_t slot, int64_t clock) {
+  const DramRequest& request = queue[slot];
+  if ((queue.hits() >> slot & 1u) != 0) {
+    column(request, clock);
+    queue.erase(slot);
+  } else if (open_row_[request.bank] == kClosed) {
+    activate(queue, slot, clock);
+  } else if (active_in_bank_[request.bank] == 0) {
+    precharge(request.bank, clock);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void DramChannel::activate(RequestQueue& queue, size_t slot, int64_t clock) {
+  const DramRequest& request = queue[slot];
   const size_t bank = request.bank;
   const size_t pseudo = bank >> 4;
   channel_row_ready_ = clock + kRowCommandGap;
@@ -183,22 +199,25 @@ void DramChannel::activate(RequestQueue& queue, size_t index, int64_t clock) {
   raise(bank_column_[bank], clock + kActivateToColumn);
   raise(bank_precharge_[bank], clock + kActivateToPrecharge);
   open_row_[bank] = request.row;
+  reads_.open(bank, request.row);
+  writes_.open(bank, request.row);
   if (active_.full()) return;
   active_.push(request);
-  queue.erase(index);
+  ++active_in_bank_[bank];
+  queue.erase(slot);
 }
 
-void DramChannel::precharge(uint8_t bank, int64_t clock) {
+void DramChannel::precharge(size_t bank, int64_t clock) {
   raise(bank_activate_[bank], clock + kPrechargeToActivate);
   open_row_[bank] = kClosed;
+  reads_.close(bank);
+  writes_.close(bank);
 }
 
-void DramChannel::column(RequestQueue& queue, size_t index, int64_t clock) {
-  const DramRequest request = queue[index];
-  queue.erase(index);
+void DramChannel::column(const DramRequest& request, int64_t clock) {
   const size_t pseudo = request.bank >> 4;
   const size_t group = request.bank >> 2;
-  if (request.write) {
+  if (request.write != 0) {
     raise(pseudo_write_[pseudo], clock + kColumnToColumn);
     raise(pseudo_read_[pseudo], clock + kWriteToRead);
     raise(group_read_[group], clock + kWriteToReadSameGroup);

@@ -9,41 +9,17 @@
 #include <limits>
 #include <vector>
 
-namespace zomboss::plena {
+#include "plugins/targets/plena/sim/request_queue.h"
 
-// One access of 16 bytes.
-struct DramRequest {
-  uint64_t unit = 0;   // byte address / 16
-  int64_t arrive = 0;  // clock of its arrival
-  uint64_t row = 0;
-  uint8_t bank = 0;  // pseudochannel * 16 + bankgroup * 4 + bank
-  bool write = false;
-};
+namespace zomboss::plena {
 
 // Where a unit lies: the MOP4CLXOR mapping.
 struct DramPlace {
   uint32_t channel = 0;
-  uint8_t bank = 0;
+  uint32_t bank = 0;
   uint64_t row = 0;
 };
 DramPlace place_of(uint64_t unit);
-
-// A queue of at most 33 requests in order of insertion.
-class RequestQueue {
- public:
-  static constexpr size_t kCapacity = 33;
-
-  size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
-  bool full() const { return size_ == kCapacity; }
-  const DramRequest& operator[](size_t index) const { return items_[index]; }
-  void push(const DramRequest& request) { items_[size_++] = request; }
-  void erase(size_t index);
-
- private:
-  std::array<DramRequest, kCapacity> items_;
-  size_t size_ = 0;
-};
 
 // The clock of all channels is the caller's: tick(clock) is called for consecutive clocks, except that calls
 // for clocks below next_event() may be left out.
@@ -53,8 +29,10 @@ class DramChannel {
 
   DramChannel();
 
-  // Takes a request at `clock`, or refuses it because the queue is full.
-  bool offer(const DramRequest& request, int64_t clock);
+  // Takes a read or a write of `unit` at `clock`, or refuses it because the queue is full. `place` is that of
+  // the unit; the channel number in it is not looked at.
+  bool offer_read(const DramPlace& place, uint64_t unit, int64_t clock);
+  bool offer_write(const DramPlace& place, uint64_t unit, int64_t clock);
   // Runs one tick. True when a read completes in it.
   bool tick(int64_t clock) {
     const bool completed = pending_head_ != pending_.size() && pending_[pending_head_] <= clock;
@@ -68,30 +46,42 @@ class DramChannel {
   }
 
  private:
-  static constexpr uint64_t kClosed = std::numeric_limits<uint64_t>::max();
-  enum class Command : uint8_t { kActivate, kPrecharge, kColumn };
-  struct Choice {
-    size_t index = 0;
-    bool found = false;
-    Command command = Command::kColumn;
+  static constexpr uint64_t kClosed = RequestQueue::kClosed;
+  static constexpr size_t kNone = ~size_t{0};
+
+  // Requests whose row was opened for them, in the order in which that happened.
+  class ActiveQueue {
+   public:
+    size_t size() const { return size_; }
+    bool full() const { return size_ == RequestQueue::kCapacity; }
+    const DramRequest& operator[](size_t index) const { return items_[index]; }
+    void push(const DramRequest& request) { items_[size_++] = request; }
+    void erase(size_t index);
+
+   private:
+    std::array<DramRequest, RequestQueue::kCapacity> items_;
+    size_t size_ = 0;
   };
 
   void pop_pending();
   void schedule(int64_t clock);
-  int64_t column_ready(const DramRequest& request) const;
-  Command command_of(const DramRequest& request) const;
-  int64_t ready_at(const DramRequest& request, Command command) const;
-  Choice choose_active(int64_t clock, int64_t& soonest) const;
-  Choice choose(const RequestQueue& queue, int64_t clock, int64_t& soonest) const;
+  int64_t column_ready(size_t bank, bool write) const;
+  int64_t pseudo_activate_ready(size_t pseudo) const;
+  int64_t bank_ready(const RequestQueue& queue, size_t slot, bool write) const;
+  // The best request that is ready, or kNone; `soonest` is lowered to when others may become ready.
+  size_t choose_active(int64_t clock, int64_t& soonest) const;
+  size_t choose(const RequestQueue& queue, bool write, int64_t clock, int64_t& soonest) const;
   void update_mode();
-  bool bank_has_active(uint8_t bank) const;
-  void activate(RequestQueue& queue, size_t index, int64_t clock);
-  void precharge(uint8_t bank, int64_t clock);
-  void column(RequestQueue& queue, size_t index, int64_t clock);
+  // True when a command was issued.
+  bool issue(RequestQueue& queue, size_t slot, int64_t clock);
+  void activate(RequestQueue& queue, size_t slot, int64_t clock);
+  void precharge(size_t bank, int64_t clock);
+  void column(const DramRequest& request, int64_t clock);
 
   RequestQueue reads_;
   RequestQueue writes_;
-  RequestQueue active_;
+  ActiveQueue active_;
+  std::array<uint8_t, 32> active_in_bank_{};
   bool write_mode_ = false;
   int64_t wake_ = 0;
 

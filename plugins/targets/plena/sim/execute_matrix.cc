@@ -80,7 +80,7 @@ bool Simulator::matrix_matrix(uint32_t matrix, uint32_t vector, bool transposed)
   dots.width = blen;
   dots.depth = mlen;
   dots.accumulator = matrix_sum_.data();
-  accumulate_dots(dots);
+  kernels_->accumulate_dots(dots);
   return true;
 }
 
@@ -104,7 +104,7 @@ bool Simulator::matrix_vector(uint32_t matrix, uint32_t vector, bool transposed)
   dots.width = blen;
   dots.depth = mlen;
   dots.accumulator = vector_sum_.data();
-  accumulate_dots(dots);
+  kernels_->accumulate_dots(dots);
   return true;
 }
 
@@ -130,7 +130,7 @@ bool Simulator::matrix_broadcast(uint32_t matrix, uint32_t vector) {
   dots.scale = kBroadcastScale;
   for (uint32_t b = 0; b < settings_.broadcast; ++b) {
     dots.accumulator = head_matrix_sum_.data() + size_t{b} * mlen * mlen;
-    accumulate_dots(dots);
+    kernels_->accumulate_dots(dots);
     for (const float*& row : row_pointers_) ++row;
   }
   return true;
@@ -141,10 +141,9 @@ bool Simulator::matrix_broadcast_transposed(uint32_t matrix, uint32_t vector, bo
   const uint32_t hlen = settings_.hlen;
   const uint32_t head = matrix % (mlen * mlen);
   if (settings_.broadcast * hlen != mlen) return fail("BROADCAST_AMOUNT * HLEN is not MLEN");
-  if (head >= mlen || head % hlen != 0) {
-    return fail(
-        fmt::format("offset {} in the tile is not a multiple of HLEN, {}, below MLEN, {}", head, hlen, mlen));
-  }
+  if (head >= mlen) return fail(fmt::format("offset {} in the tile is not below MLEN, {}", head, mlen));
+  if (head % hlen != 0)
+    return fail(fmt::format("offset {} in the tile is not a multiple of HLEN, {}", head, hlen));
   const uint32_t rows = single_row ? 1 : mlen;
   uint32_t tile = 0;
   if (!matrix_tile(matrix - head, tile) || !gather_rows(vector, rows)) return false;
@@ -156,10 +155,10 @@ bool Simulator::matrix_broadcast_transposed(uint32_t matrix, uint32_t vector, bo
   dots.width = mlen;
   dots.depth = hlen;
   dots.scale = kBroadcastScale;
-  std::vector<float>& sums = single_row ? head_vector_sum_ : head_matrix_sum_;
+  LazyFloats& sums = single_row ? head_vector_sum_ : head_matrix_sum_;
   for (uint32_t b = 0; b < settings_.broadcast; ++b) {
     dots.accumulator = sums.data() + size_t{b} * rows * mlen;
-    accumulate_dots(dots);
+    kernels_->accumulate_dots(dots);
     for (uint32_t n = 0; n < rows; ++n) row_pointers_[n] += hlen;
   }
   return true;
@@ -169,10 +168,7 @@ bool Simulator::matrix_broadcast_transposed(uint32_t matrix, uint32_t vector, bo
 bool Simulator::write_part(uint32_t address, uint32_t offset, const float* values) {
   uint32_t row = 0;
   if (!vector_row(address, row)) return false;
-  const float* old = vectors_.read(row, row_a_.data());
-  std::copy_n(old, settings_.vlen, row_out_.data());
-  std::copy_n(values, settings_.blen, row_out_.data() + offset);
-  vectors_.write(row, row_out_.data());
+  vectors_.write_part(row, offset, values, settings_.blen, row_a_.data());
   return true;
 }
 
@@ -198,7 +194,7 @@ bool Simulator::write_out_vector(uint32_t address) {
   return true;
 }
 
-bool Simulator::write_out_heads(uint32_t address, std::vector<float>& accumulator) {
+bool Simulator::write_out_heads(uint32_t address, LazyFloats& accumulator) {
   const uint32_t mlen = settings_.mlen;
   const auto rows = static_cast<uint32_t>(accumulator.size() / mlen);
   for (uint32_t n = 0; n < rows; ++n) {
@@ -206,7 +202,7 @@ bool Simulator::write_out_heads(uint32_t address, std::vector<float>& accumulato
     if (!vector_row(address + n * mlen, row)) return false;
     vectors_.write(row, accumulator.data() + size_t{n} * mlen);
   }
-  std::fill(accumulator.begin(), accumulator.end(), 0.0f);
+  std::fill_n(accumulator.data(), accumulator.size(), 0.0f);
   return true;
 }
 

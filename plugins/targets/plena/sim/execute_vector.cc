@@ -85,11 +85,11 @@ bool Simulator::vector_binary(const Instruction& in) {
   float* out = row_out_.data();
   const size_t count = settings_.vlen;
   if (in.opcode == Opcode::kVAddVv) {
-    add_rows(a, b, out, count);
+    kernels_->add_rows(a, b, out, count);
   } else if (in.opcode == Opcode::kVSubVv) {
-    subtract_rows(a, b, out, count);
+    kernels_->subtract_rows(a, b, out, count);
   } else {
-    multiply_rows(a, b, out, count);
+    kernels_->multiply_rows(a, b, out, count);
   }
   if (in.rs3 != 0) keep_unselected(a, out);
   vectors_.write(row_out, out);
@@ -107,19 +107,20 @@ bool Simulator::vector_with_scalar(const Instruction& in) {
   const size_t count = settings_.vlen;
   switch (in.opcode) {
     case Opcode::kVAddVf:
-      add_scalar(a, scalar, out, count);
+      kernels_->add_scalar(a, scalar, out, count);
       break;
     case Opcode::kVSubVf:
-      (in.function == 0 ? subtract_scalar : subtract_scalar_reversed)(a, scalar, out, count);
+      (in.function == 0 ? kernels_->subtract_scalar : kernels_->subtract_scalar_reversed)(a, scalar, out,
+                                                                                          count);
       break;
     case Opcode::kVMulVf:
-      multiply_scalar(a, scalar, out, count);
+      kernels_->multiply_scalar(a, scalar, out, count);
       break;
     case Opcode::kVMaxVf:
-      max_scalar(a, scalar, out, count);
+      kernels_->max_scalar(a, scalar, out, count);
       break;
     default:
-      min_scalar(a, scalar, out, count);
+      kernels_->min_scalar(a, scalar, out, count);
       break;
   }
   if (in.rs3 != 0) keep_unselected(a, out);
@@ -145,7 +146,7 @@ bool Simulator::vector_unary(const Instruction& in) {
   const float* a = vectors_.read(row_a, row_a_.data());
   float* out = row_out_.data();
   if (in.opcode == Opcode::kVReciV) {
-    reciprocal_row(a, out, settings_.vlen);
+    kernels_->reciprocal_row(a, out, settings_.vlen);
     if (in.rs3 != 0) keep_unselected(a, out);
   } else {
     exp_row(a, out);
@@ -178,7 +179,7 @@ bool Simulator::vector_reduce(const Instruction& in) {
   uint32_t row = 0;
   if (!fp_register(in.rd) || !vector_row(gp_[in.rs1], row)) return false;
   const float* a = vectors_.read(row, row_a_.data());
-  const auto reduce = in.opcode == Opcode::kVRedSum ? sum_row : max_row;
+  const auto reduce = in.opcode == Opcode::kVRedSum ? kernels_->sum_row : kernels_->max_row;
   if (in.rs3 != 0) {
     float* out = row_out_.data();
     for (size_t first = 0; first < settings_.vlen; first += settings_.hlen) {

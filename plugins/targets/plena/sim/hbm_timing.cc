@@ -7,10 +7,6 @@ namespace {
 
 constexpr size_t kAccessesPerBlock = 4;
 
-DramRequest request_of(const DramPlace& place, uint64_t unit, bool write, int64_t clock) {
-  return {unit, clock, place.row, place.bank, write};
-}
-
 }  // namespace
 
 int64_t HbmTiming::next_event() const {
@@ -38,11 +34,15 @@ void HbmTiming::catch_up(int64_t now) {
 
 void HbmTiming::push_reads(std::span<const uint64_t> blocks, size_t& next_access) {
   const size_t count = blocks.size() * kAccessesPerBlock;
-  for (; next_access < count; ++next_access) {
-    const uint64_t unit =
-        blocks[next_access / kAccessesPerBlock] * kAccessesPerBlock + next_access % kAccessesPerBlock;
-    const DramPlace place = place_of(unit);
-    if (!channels_[place.channel].offer(request_of(place, unit, false, clock_), clock_)) return;
+  while (next_access < count) {
+    // The accesses of a block differ in their channel only.
+    const uint64_t first = blocks[next_access / kAccessesPerBlock] * kAccessesPerBlock;
+    const DramPlace place = place_of(first);
+    do {
+      const uint64_t n = next_access % kAccessesPerBlock;
+      if (!channels_[place.channel ^ n].offer_read(place, first + n, clock_)) return;
+      ++next_access;
+    } while (next_access % kAccessesPerBlock != 0);
   }
 }
 
@@ -68,7 +68,7 @@ uint64_t HbmTiming::write(uint64_t block, uint64_t now) {
     const DramPlace place = place_of(unit);
     for (;; ++time) {
       catch_up(time);
-      if (channels_[place.channel].offer(request_of(place, unit, true, clock_), clock_)) break;
+      if (channels_[place.channel].offer_write(place, unit, clock_)) break;
     }
   }
   return static_cast<uint64_t>(time);

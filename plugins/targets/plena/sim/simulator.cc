@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 #include "plugins/targets/plena/sim/assembler.h"
 #include "zomboss/kit/bf16.h"
@@ -32,18 +33,19 @@ std::vector<float> element_table(const kit::FloatFormat& format) {
 
 }  // namespace
 
-Simulator::Simulator(const Settings& settings, VectorMemory vectors)
-    : settings_(settings), vectors_(std::move(vectors)), hbm_(settings.hbm_bytes) {
-  const size_t mlen = settings.mlen;
-  tiles_.resize(settings.matrix_tiles() * mlen * mlen);
-  matrix_sum_.resize(size_t{settings.blen} * settings.blen);
-  vector_sum_.resize(settings.blen);
-  head_matrix_sum_.resize(settings.broadcast * mlen * mlen);
-  head_vector_sum_.resize(settings.broadcast * mlen);
+Simulator::Simulator(const Settings& settings)
+    : settings_(settings),
+      vectors_(settings.vector_sram_rows, settings.vlen, settings.vector_sram_type),
+      tiles_(size_t{settings.matrix_tiles()} * settings.mlen * settings.mlen),
+      matrix_sum_(size_t{settings.blen} * settings.blen),
+      vector_sum_(settings.blen),
+      head_matrix_sum_(size_t{settings.broadcast} * settings.mlen * settings.mlen),
+      head_vector_sum_(size_t{settings.broadcast} * settings.mlen),
+      hbm_(settings.hbm_bytes),
+      gathered_(size_t{settings.mlen} * settings.mlen),
+      transposed_(size_t{settings.mlen} * settings.mlen) {
   for (auto* row : {&row_a_, &row_b_, &row_out_}) row->resize(settings.vlen);
-  gathered_.resize(mlen * mlen);
-  transposed_.resize(mlen * mlen);
-  row_pointers_.resize(mlen);
+  row_pointers_.resize(settings.mlen);
   codes_.resize(settings.vlen);
   const NumberType* types[] = {&settings.weight_type, &settings.matrix_kv_type, &settings.activation_type,
                                &settings.vector_kv_type};
@@ -52,9 +54,14 @@ Simulator::Simulator(const Settings& settings, VectorMemory vectors)
 
 Result<Simulator> Simulator::create(const Settings& settings) {
   ZB_TRY(validate(settings));
-  ZB_ASSIGN(auto vectors,
-            VectorMemory::create(settings.vector_sram_rows, settings.vlen, settings.vector_sram_type));
-  return Simulator(settings, std::move(vectors));
+  try {
+    return Simulator(settings);
+  } catch (const std::bad_alloc&) {
+    return resource_exhausted(
+        fmt::format("no memory for a vector SRAM of {} rows and a matrix SRAM of {} rows of {} elements; "
+                    "lower VECTOR_SRAM_SIZE or MATRIX_SRAM_SIZE",
+                    settings.vector_sram_rows, settings.matrix_sram_rows, settings.mlen));
+  }
 }
 
 Status Simulator::load_hbm(std::span<const uint8_t> image, uint64_t address) {
@@ -94,7 +101,8 @@ std::vector<uint8_t> Simulator::dump_matrix_sram() const {
   std::vector<uint8_t> out;
   const auto bytes = static_cast<size_t>(settings_.matrix_sram_type.bits()) / 8;
   out.reserve(tiles_.size() * bytes);
-  for (const float value : tiles_) append(out, kit::encode_float(value, settings_.matrix_sram_type), bytes);
+  for (size_t n = 0; n < tiles_.size(); ++n)
+    append(out, kit::encode_float(tiles_[n], settings_.matrix_sram_type), bytes);
   return out;
 }
 

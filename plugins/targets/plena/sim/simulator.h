@@ -13,6 +13,7 @@
 
 #include "plugins/targets/plena/sim/hbm.h"
 #include "plugins/targets/plena/sim/isa.h"
+#include "plugins/targets/plena/sim/kernels.h"
 #include "plugins/targets/plena/sim/profile.h"
 #include "plugins/targets/plena/sim/settings.h"
 #include "plugins/targets/plena/sim/vector_memory.h"
@@ -53,6 +54,11 @@ class Simulator {
   Status load_fp_sram(std::span<const uint8_t> halves);
   Status load_int_sram(std::span<const uint8_t> words);
   void load_vector_sram(std::span<const uint8_t> packed) { vectors_.load(packed); }
+  // Other kernels than the best of this machine: results are the same, for tests that prove it.
+  void use_kernels(const Kernels& kernels) {
+    kernels_ = &kernels;
+    vectors_.use_kernels(kernels);
+  }
   // Tensors whose traffic the profile tells apart: sorted, disjoint ranges.
   void watch_tensors(std::vector<TensorTraffic> tensors) { hbm_.watch(std::move(tensors)); }
 
@@ -98,7 +104,7 @@ class Simulator {
     float scale_step = 0.0f;
   };
 
-  explicit Simulator(const Settings& settings, VectorMemory vectors);
+  explicit Simulator(const Settings& settings);
 
   Status decode(std::span<const uint32_t> words);
   uint32_t cost_of(Opcode opcode, const Fields& fields) const;
@@ -140,7 +146,7 @@ class Simulator {
   bool matrix_broadcast_transposed(uint32_t matrix, uint32_t vector, bool single_row);
   bool write_out_matrix(uint32_t address, uint32_t stride);
   bool write_out_vector(uint32_t address);
-  bool write_out_heads(uint32_t address, std::vector<float>& accumulator);
+  bool write_out_heads(uint32_t address, LazyFloats& accumulator);
   bool gather_rows(uint32_t address, uint32_t count);
   bool write_part(uint32_t address, uint32_t offset, const float* values);
   const float* transposed_tile_rows(const float* tile, uint32_t first_row, uint32_t rows,
@@ -159,6 +165,7 @@ class Simulator {
   bool store_row(const Transfer& transfer, uint32_t index, const float* values);
 
   Settings settings_;
+  const Kernels* kernels_ = &best_kernels();
   std::vector<Instruction> code_;
   std::vector<uint64_t> count_by_pc_;
   std::vector<uint64_t> transfer_ns_by_pc_;
@@ -173,11 +180,11 @@ class Simulator {
   std::array<float, kScalarSramWords> fp_sram_{};
   std::array<uint32_t, kScalarSramWords> int_sram_{};
   VectorMemory vectors_;
-  std::vector<float> tiles_;            // the matrix SRAM
-  std::vector<float> matrix_sum_;       // blen x blen
-  std::vector<float> vector_sum_;       // blen
-  std::vector<float> head_matrix_sum_;  // broadcast x mlen x mlen
-  std::vector<float> head_vector_sum_;  // broadcast x mlen
+  LazyFloats tiles_;               // the matrix SRAM
+  std::vector<float> matrix_sum_;  // blen x blen
+  std::vector<float> vector_sum_;  // blen
+  LazyFloats head_matrix_sum_;     // broadcast x mlen x mlen
+  LazyFloats head_vector_sum_;     // broadcast x mlen
   Hbm hbm_;
 
   // Progress.
@@ -193,7 +200,8 @@ class Simulator {
 
   // Scratch and tables.
   std::array<Decoder, 4> decoders_;
-  std::vector<float> row_a_, row_b_, row_out_, gathered_, transposed_;
+  std::vector<float> row_a_, row_b_, row_out_;
+  LazyFloats gathered_, transposed_;
   std::vector<const float*> row_pointers_;
   std::vector<uint64_t> blocks_;
   std::vector<uint8_t> bytes_;

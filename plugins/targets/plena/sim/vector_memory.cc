@@ -1,28 +1,18 @@
 #include "plugins/targets/plena/sim/vector_memory.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 
-#include "plugins/targets/plena/sim/kernels.h"
+#include "zomboss/kit/bf16.h"
 
 namespace zomboss::plena {
 
-Result<VectorMemory> VectorMemory::create(uint32_t rows, uint32_t row_elements, kit::FloatFormat format) {
-  VectorMemory memory;
-  const size_t words = std::max<size_t>(1, size_t{rows} * row_elements);
-  memory.words_.reset(static_cast<float*>(std::calloc(words, sizeof(float))));
-  if (memory.words_ == nullptr) {
-    return resource_exhausted(
-        fmt::format("no memory for a vector SRAM of {} rows of {} elements", rows, row_elements));
-  }
-  memory.rows_ = rows;
-  memory.row_elements_ = row_elements;
-  memory.format_ = format;
-  memory.is_bf16_ = format == kit::kBf16;
-  return memory;
-}
+VectorMemory::VectorMemory(uint32_t rows, uint32_t row_elements, kit::FloatFormat format)
+    : words_(size_t{rows} * row_elements),
+      rows_(rows),
+      row_elements_(row_elements),
+      format_(format),
+      is_bf16_(format == kit::kBf16) {}
 
 // Formats of 32 bits are read as the machine's simulator reads them: its bit buffer is not cleared between
 // words, so that each word carries the bits of all before it in the row.
@@ -38,18 +28,31 @@ const float* VectorMemory::decode(const float* stored, float* scratch) const {
 
 void VectorMemory::write(uint32_t row, const float* values) {
   rows_used_ = std::max(rows_used_, row + 1);
-  float* stored = words_.get() + size_t{row} * row_elements_;
-  if (is_bf16_) return round_to_bf16(values, stored, row_elements_);
+  float* stored = words_.data() + size_t{row} * row_elements_;
+  if (is_bf16_) return kernels_->round_to_bf16(values, stored, row_elements_);
   for (uint32_t n = 0; n < row_elements_; ++n) {
     stored[n] = std::bit_cast<float>(kit::encode_float(values[n], format_));
   }
+}
+
+void VectorMemory::write_part(uint32_t row, uint32_t first, const float* values, uint32_t count,
+                              float* scratch) {
+  if (is_bf16_) {
+    rows_used_ = std::max(rows_used_, row + 1);
+    float* stored = words_.data() + size_t{row} * row_elements_ + first;
+    for (uint32_t n = 0; n < count; ++n) stored[n] = kit::bf16_cast(values[n]);
+    return;
+  }
+  read(row, scratch);
+  std::copy_n(values, count, scratch + first);
+  write(row, scratch);
 }
 
 void VectorMemory::load(std::span<const uint8_t> packed) {
   const size_t element_bytes = static_cast<size_t>(format_.bits()) / 8;
   std::vector<float> scratch(row_elements_);
   for (uint32_t row = 0; row < rows_ && !packed.empty(); ++row) {
-    float* stored = words_.get() + size_t{row} * row_elements_;
+    float* stored = words_.data() + size_t{row} * row_elements_;
     std::fill_n(stored, row_elements_, 0.0f);
     for (uint32_t n = 0; n < row_elements_ && packed.size() >= element_bytes; ++n) {
       uint32_t code = 0;

@@ -1,9 +1,11 @@
-// Every reference program of the official emulator: all memories bit for bit (NaNs are one class), the time
-// of each traced instruction and of the program, byte counts, and aborts at the same pc.
+// The reference programs of the official emulator: all memories bit for bit (NaNs are one class), the time of
+// each traced instruction and of the program, byte counts, and aborts at the same pc for the same cause. All
+// of them from ZB_GOLDEN_DIR when it is there, and always the small set in tests/golden/plena.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "plugins/targets/plena/sim/assembler.h"
 #include "plugins/targets/plena/sim/simulator.h"
@@ -18,7 +20,45 @@ using testing::SparseRecord;
 using testing::Vector;
 
 const std::string kGolden = std::string(ZB_GOLDEN_DIR) + "/plena";
+const std::string kSubset = std::string(ZB_SOURCE_DIR) + "/tests/golden/plena";
 constexpr size_t kPrograms = 131;
+constexpr size_t kSubsetPrograms = 29;
+
+// Where and why each aborting program stops: the start of our message and a part of it.
+struct Abort {
+  const char* start;
+  const char* cause;
+};
+const std::map<std::string, Abort>& aborts() {
+  static const std::map<std::string, Abort> table = {
+      {"loop_crossed", {"pc 3 (C_LOOP_END gp5)", "no open loop uses gp5"}},
+      {"panic_bmm_offset", {"pc 1 (M_BMM ", "address 256 is not a multiple of a tile, 4096"}},
+      {"panic_bmm_rd", {"pc 0 (M_BMM 1, ", "rd is 1 and must be 0"}},
+      {"panic_bmv", {"pc 6 (M_BMV ", "does not fit its accumulator"}},
+      {"panic_break_no_loop", {"pc 0 (C_BREAK)", "no loop is open"}},
+      {"panic_btmm_head", {"pc 1 (M_BTMM ", "offset 8 in the tile is not a multiple of HLEN, 16"}},
+      {"panic_btmm_rowoff", {"pc 1 (M_BTMM ", "offset 256 in the tile is not below MLEN, 64"}},
+      {"panic_fp_reg_8", {"pc 0 (S_ADD_FP ", "no FP register f8"}},
+      {"panic_fpsram_oob", {"pc 1 (S_LD_FP ", "FP SRAM index 1024 is outside"}},
+      {"panic_intsram_oob", {"pc 1 (S_ST_INT ", "INT SRAM index 1024 is outside"}},
+      {"panic_invalid_not_reached", {"pc 2 (", "no such instruction"}},
+      {"panic_invalid_opcode", {"pc 0 (", "no such instruction"}},
+      {"panic_loop_end_unmatched", {"pc 0 (C_LOOP_END gp3)", "no open loop uses gp3"}},
+      {"panic_loop_limit",
+       {"pc 13 (C_LOOP_END gp1)", "the loop at pc 0 runs more than MAX_LOOP_INSTRUCTIONS, 12"}},
+      {"panic_loop_zero", {"pc 0 (C_LOOP_START gp1, 0)", "the trip count is 0"}},
+      {"panic_mmwo_unaligned", {"pc 0 (M_MM_WO ", "column 2 is not a multiple of BLEN, 4"}},
+      {"panic_mram_misaligned", {"pc 3 (H_PREFETCH_M ", "address 64 is not a multiple of a tile, 4096"}},
+      {"panic_mram_oob", {"pc 3 (H_PREFETCH_M ", "address 65536 is tile 16; there are 16"}},
+      {"panic_mx_e2m1_block16", {"pc 8 (H_PREFETCH_M ", "elements of 4 bits cannot be prefetched"}},
+      {"panic_store_oob", {"pc 4 (H_STORE_V ", "past the HBM capacity of 1048576 bytes"}},
+      {"panic_tmv_offset", {"pc 1 (M_TMV ", "offset 4 in the tile is not 0"}},
+      {"panic_unassigned_opcode", {"pc 0 (", "no such instruction"}},
+      {"panic_vram_misaligned", {"pc 1 (V_ADD_VV ", "address 8 is not a multiple of VLEN, 64"}},
+      {"panic_vram_oob", {"pc 1 (V_ADD_VV ", "address 131072 is row 2048; there are 2048"}},
+  };
+  return table;
+}
 
 class Trace : public TraceSink {
  public:
@@ -119,12 +159,21 @@ std::string check_counts(const Simulator& simulator, const Vector& vector) {
   return problems;
 }
 
+std::string check_abort(const Status& status, const std::string& name) {
+  const auto found = aborts().find(name);
+  if (found == aborts().end()) return "no expectation for this abort: " + status.message() + "; ";
+  const bool agrees = status.message().starts_with(found->second.start) &&
+                      status.message().find(found->second.cause) != std::string::npos;
+  return agrees ? "" : "aborts differently: " + status.message() + "; ";
+}
+
 // "" or everything that differs.
-std::string check(const Vector& vector) {
+std::string check(const Vector& vector, const Kernels& kernels) {
   const auto words = parse_mem(vector.words_text, vector.name);
   if (!words.ok()) return words.status().message();
   auto simulator = Simulator::create(vector.settings);
   if (!simulator.ok()) return simulator.status().message();
+  simulator->use_kernels(kernels);
   for (const Status& status : {simulator->load_hbm(vector.hbm), simulator->load_fp_sram(vector.fp_sram),
                                simulator->load_int_sram(vector.int_sram)}) {
     if (!status.ok()) return status.message();
@@ -133,40 +182,62 @@ std::string check(const Vector& vector) {
   Trace trace(vector.traced_completely ? ~size_t{0} : vector.trace.size());
   const Status status = simulator->run(*words, &trace);
   if (status.ok() == vector.aborts) return status.ok() ? "did not abort; " : status.message() + "; ";
-  std::string problems = check_trace(trace.steps, vector);
-  if (!vector.aborts) problems += check_counts(*simulator, vector) + check_memories(*simulator, vector);
-  return problems;
+  if (vector.aborts) {
+    // One recording lost its trace to the abort inside a transfer; its pc is checked all the same.
+    const bool traced = vector.name != "panic_mx_e2m1_block16";
+    return (traced ? check_trace(trace.steps, vector) : "") + check_abort(status, vector.name);
+  }
+  return check_trace(trace.steps, vector) + check_counts(*simulator, vector) +
+         check_memories(*simulator, vector);
+}
+
+size_t check_all(const std::string& folder, const std::vector<std::string>& names, const Kernels& kernels) {
+  size_t passed = 0;
+  for (const auto& name : names) {
+    const std::string problems = check(testing::read_vector(folder, name), kernels);
+    EXPECT_EQ(problems, "") << "in " << name;
+    passed += problems.empty() ? 1 : 0;
+  }
+  return passed;
+}
+
+void check_text(const std::string& folder, const std::string& name) {
+  SCOPED_TRACE(name);
+  const Vector vector = testing::read_vector(folder, name);
+  const auto assembled = assemble(vector.assembly, name);
+  const auto expected = parse_mem(vector.words_text, name);
+  ASSERT_TRUE(assembled.ok()) << assembled.status().message();
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  EXPECT_EQ(*assembled, *expected);
+  const auto again = assemble(disassemble_program(*expected), name);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(*again, *expected);
+  EXPECT_EQ(print_mem(*expected), vector.words_text);
+}
+
+TEST(PlenaGolden, SubsetGivesTheSameBitsAndNanosecondsInAClone) {
+  const auto names = testing::list_vectors(kSubset);
+  ASSERT_EQ(names.size(), kSubsetPrograms) << kSubset;
+  check_all(kSubset, names, best_kernels());
+  for (const auto& name : names) check_text(kSubset, name);
+}
+
+TEST(PlenaGolden, SubsetGivesTheSameBitsWithoutWideVectors) {
+  check_all(kSubset, testing::list_vectors(kSubset), portable_kernels());
 }
 
 TEST(PlenaGolden, AllProgramsGiveTheSameBitsAndNanoseconds) {
   const auto names = testing::list_vectors(kGolden);
   if (names.empty()) GTEST_SKIP() << "SKIPPED: no reference programs in " << kGolden;
   EXPECT_EQ(names.size(), kPrograms);
-  size_t passed = 0;
-  for (const auto& name : names) {
-    const std::string problems = check(testing::read_vector(kGolden, name));
-    EXPECT_EQ(problems, "") << "in " << name;
-    passed += problems.empty() ? 1 : 0;
-  }
-  std::printf("%zu of %zu reference programs agree\n", passed, names.size());
+  std::printf("%zu of %zu reference programs agree\n", check_all(kGolden, names, best_kernels()),
+              names.size());
 }
 
 TEST(PlenaGolden, AssemblerGivesTheOfficialWordsAndDisassemblerInvertsIt) {
   const auto names = testing::list_vectors(kGolden);
   if (names.empty()) GTEST_SKIP() << "SKIPPED: no reference programs in " << kGolden;
-  for (const auto& name : names) {
-    SCOPED_TRACE(name);
-    const Vector vector = testing::read_vector(kGolden, name);
-    const auto assembled = assemble(vector.assembly, name);
-    const auto expected = parse_mem(vector.words_text, name);
-    ASSERT_TRUE(assembled.ok()) << assembled.status().message();
-    ASSERT_TRUE(expected.ok()) << expected.status().message();
-    EXPECT_EQ(*assembled, *expected);
-    const auto again = assemble(disassemble_program(*expected), name);
-    ASSERT_TRUE(again.ok()) << again.status().message();
-    EXPECT_EQ(*again, *expected);
-    EXPECT_EQ(print_mem(*expected), vector.words_text);
-  }
+  for (const auto& name : names) check_text(kGolden, name);
 }
 
 }  // namespace
