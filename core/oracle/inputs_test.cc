@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+
+#include "core/oracle/test_util.h"
 
 namespace zomboss::oracle {
 namespace {
@@ -24,6 +27,30 @@ TEST(Generate, CoversTheFullRangeOfInt8AndKeepsToStatedBounds) {
       tensor_values<int8_t>(*generate({Distribution::kUniform, -3, 2}, DType::S8, {4096}, 1, 0));
   EXPECT_EQ(*std::min_element(narrow.begin(), narrow.end()), -3);
   EXPECT_EQ(*std::max_element(narrow.begin(), narrow.end()), 2);
+}
+
+TEST(Generate, WeightsShrinkWithTheirFanIn) {
+  Generator generator{Distribution::kNormal, 0, 2};
+  generator.fan_in_dim = 1;
+  const auto values = tensor_values<float>(*generate(generator, DType::F32, {40, 100}, 1, 0));
+  double squares = 0;
+  for (const float value : values) squares += static_cast<double>(value) * static_cast<double>(value);
+  EXPECT_NEAR(std::sqrt(squares / 4000), 0.2, 0.01);
+  EXPECT_EQ(generate(generator, DType::F32, {40}, 1, 0).status().message(),
+            "fan_in_dim is 1, the input has 1 dims");
+}
+
+TEST(Generate, InputsAreRoundedThroughTheirStorageFormat) {
+  const hlo::Module module =
+      parse_entry("x = f32[4,16] parameter(0)\nw = f32[4,16] parameter(1)\nROOT y = f32[4,16] add(x, w)");
+  const auto plain = generate_inputs(module, 1);
+  const auto rounded = generate_inputs(module, 1, {}, {{"w", Storage::kMxfp8}});
+  ASSERT_TRUE(plain.ok() && rounded.ok());
+  EXPECT_EQ((*plain)[0], (*rounded)[0]);
+  Tensor expected = (*plain)[1];
+  ASSERT_TRUE(round_nearest(expected, Storage::kMxfp8).ok());
+  EXPECT_NE((*plain)[1], (*rounded)[1]);
+  EXPECT_EQ(expected, (*rounded)[1]);
 }
 
 TEST(Generate, RefusesTypesItCannotMakeAndSizesThatDoNotFit) {

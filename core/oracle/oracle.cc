@@ -8,6 +8,7 @@
 #include "core/hlo/checker.h"
 #include "core/oracle/context.h"
 #include "core/oracle/numeric.h"
+#include "core/oracle/stored_values.h"
 
 namespace zomboss::oracle {
 namespace {
@@ -48,8 +49,9 @@ bool fits(const Value& value, const hlo::Shape& shape) {
 
 class Evaluator final : public Context {
  public:
-  Evaluator(const hlo::Module& module, Budget& budget, const Options& options)
+  Evaluator(const hlo::Module& module, Budget& budget, const Options& options, StoredDims stored)
       : Context(module, budget, options.rounding),
+        stored_(std::move(stored)),
         source_name_(options.source_name.empty() ? module.name : options.source_name) {
     for (const hlo::Computation& computation : module.computations)
       liveness_.push_back(liveness(computation));
@@ -82,6 +84,9 @@ class Evaluator final : public Context {
       auto value = run_instruction(instruction, operands, arguments);
       if (!value.ok()) return located(value.status(), instruction);
       values[i] = *std::move(value);
+      if (const auto found = stored_.find({index, static_cast<uint32_t>(i)}); found != stored_.end()) {
+        ZB_ASSIGN(values[i], through_storage(budget(), *values[i], found->second));
+      }
     }
     return values[computation.root];
   }
@@ -133,6 +138,7 @@ class Evaluator final : public Context {
                                              status.message()));
   }
 
+  StoredDims stored_;
   std::string source_name_;
   std::vector<Liveness> liveness_;
   int depth_ = 0;
@@ -275,7 +281,9 @@ void flatten(const Value& value, std::vector<Tensor>& outputs) {
 Result<std::vector<Tensor>> evaluate_checked(const hlo::Module& module, std::span<const Tensor> inputs,
                                              const Options& options) {
   Budget budget(options.byte_limit, options.work_limit);
-  Evaluator evaluator(module, budget, options);
+  const std::string& source_name = options.source_name.empty() ? module.name : options.source_name;
+  ZB_ASSIGN(StoredDims stored, find_stored(module, options.stored, source_name));
+  Evaluator evaluator(module, budget, options, std::move(stored));
   std::vector<Value> arguments;
   const hlo::Computation& entry = module.entry_computation();
   const size_t given = inputs.size();

@@ -30,6 +30,15 @@ enum class Rounding : uint8_t {
   kWide,
 };
 
+// A value that is kept in memory in a storage format on its way to its users, e.g. the keys of an attention
+// in a KV cache: the instruction with this name and place.
+struct StoredValue {
+  std::string name;
+  Location where;
+  int64_t dim = 0;  // along which the blocks of the format lie
+  bool operator==(const StoredValue&) const = default;
+};
+
 struct Options {
   Rounding rounding = Rounding::kDeclared;
   // Limit for the values that are alive at one time; every element takes 8 bytes while it is computed with.
@@ -37,14 +46,20 @@ struct Options {
   // Limit for multiply-adds, element operations and the like: ends loops that do not end, about a minute or
   // two.
   int64_t work_limit = int64_t{1} << 37;
-  std::string source_name;  // for messages; the module's name when empty
+  std::string source_name = {};  // for messages; the module's name when empty
+  // Values that go through round_store (storage.h) after they are computed; they must be arrays of floats.
+  // One entry for each time that the entry computation reaches the instruction, so that a helper that is
+  // called for other values as well is refused and not rounded for those.
+  std::vector<StoredValue> stored = {};
 };
 
 // Evaluates the entry computation. `module` is as parse_module returned it. `inputs` are the parameters in
 // order; a tuple parameter takes one tensor per array, depth first, and a tuple result is flattened likewise.
 // Fails with
-// - invalid argument: inputs that do not fit the parameters, or elided constants;
-// - unimplemented: all operations that the oracle does not know, each with file:line:col;
+// - invalid argument: inputs that do not fit the parameters, elided constants, or a stored value that is no
+//   array of floats of the module;
+// - unimplemented: all operations that the oracle does not know, each with file:line:col; a stored value in a
+//   computation that is called for other values too, or in a loop, branch or reducer;
 // - resource exhausted: a limit of Options, or memory; nesting of calls beyond 200.
 Result<std::vector<Tensor>> evaluate(const hlo::Module& module, std::span<const Tensor> inputs,
                                      const Options& options = {});
