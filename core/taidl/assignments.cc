@@ -33,7 +33,7 @@ class Filter {
   Filter(const std::string& name, const std::vector<Condition>& conditions) : name_(name) {
     for (const Condition& condition : conditions) {
       std::vector<std::string> names;
-      collect_names(*condition.expr, names);
+      collect_value_names(*condition.expr, names);
       if (names.size() == 1 && names[0] == name) own_.push_back(condition);
     }
   }
@@ -127,7 +127,7 @@ Assignments::Assignments(const Model& model, const Instr& instr, const std::vect
   std::vector<int64_t> shared;  // numbers of conditions on several variables
   for (const Condition& condition : conditions) {
     std::vector<std::string> own;
-    collect_names(*condition.expr, own);
+    collect_value_names(*condition.expr, own);
     if (own.size() > 1) collect_numbers(*condition.expr, shared);
   }
   constexpr size_t kMostShared = 4;
@@ -149,7 +149,7 @@ Assignments::Assignments(const Model& model, const Instr& instr, const std::vect
 void Assignments::keep(const Condition& condition, const std::vector<std::string>& names) {
   if (!condition.holds) return;
   std::vector<std::string> own;
-  collect_names(*condition.expr, own);
+  collect_value_names(*condition.expr, own);
   const bool decidable = std::all_of(own.begin(), own.end(), [&](const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   });

@@ -40,12 +40,12 @@ class BranchCheck {
 
   void check(const BranchGroup& group, const std::vector<Condition>& outer) {
     std::vector<std::string> names;
-    for (const Clause* when : group.whens) collect_names(*when->expr, names);
+    for (const Clause* when : group.whens) collect_value_names(*when->expr, names);
     const std::vector<std::string> shown_names = names;
     std::vector<Condition> limits;
     for (const Condition& condition : outer) {
       if (!shares_name(*condition.expr, shown_names)) continue;
-      collect_names(*condition.expr, names);
+      collect_value_names(*condition.expr, names);
       limits.push_back(condition);
     }
     const Assignments assignments(c_.model, c_.instr, names, with_edges(group, limits), kLimit);
@@ -71,7 +71,7 @@ class BranchCheck {
 
   static bool shares_name(const Expr& expr, const std::vector<std::string>& names) {
     std::vector<std::string> own;
-    collect_names(expr, own);
+    collect_value_names(expr, own);
     for (const std::string& name : own)
       if (std::find(names.begin(), names.end(), name) != names.end()) return true;
     return false;

@@ -88,9 +88,9 @@ class SemanticsCheck {
     path_ = &path;
     names_.clear();
     for (const Clause* clause : path.clauses)
-      for (const Expr& count : clause->slice.counts) collect_names(count, names_);
+      for (const Expr& count : clause->slice.counts) collect_value_names(count, names_);
     for (const Condition& condition : path.conditions)
-      if (is_branch(condition)) collect_names(*condition.expr, names_);
+      if (is_branch(condition)) collect_value_names(*condition.expr, names_);
     // The names in a semantics block are known once it was read; each round learns at least one.
     do {
       names_grew_ = false;
@@ -239,12 +239,12 @@ class SemanticsCheck {
       if (!expr) return std::nullopt;
       c_.use_names(*expr);
       found = exprs_.emplace(range, fold(*expr, params_)).first;
-      collect_names(found->second, block.integers);
+      collect_value_names(found->second, block.integers);
     }
     const Value value = evaluate(found->second, *env_);
     if (value.known()) return value.number;
     const size_t known_names = names_.size();
-    collect_names(found->second, names_);
+    collect_value_names(found->second, names_);
     names_grew_ |= names_.size() != known_names;
     diagnostics.error(value.failed() ? value.where : found->second.where,
                       value.failed() ? value.message : "this depends on the content of a register");

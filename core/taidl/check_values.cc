@@ -43,14 +43,14 @@ class ValueCheck {
   // Tries the values of `expr`; reports the first error or failed test. True when some value was nonzero.
   bool try_values(const Expr& expr, const std::vector<Condition>& conditions, const Test& test, bool* proof) {
     std::vector<std::string> names;
-    collect_names(expr, names);
+    collect_value_names(expr, names);
     const std::vector<std::string> own = names;
     std::vector<Condition> limits = {{&expr, std::nullopt}};
     for (const Condition& condition : conditions) {
       std::vector<std::string> others;
-      collect_names(*condition.expr, others);
+      collect_value_names(*condition.expr, others);
       if (std::find_first_of(others.begin(), others.end(), own.begin(), own.end()) == others.end()) continue;
-      collect_names(*condition.expr, names);
+      collect_value_names(*condition.expr, names);
       limits.push_back(condition);
     }
     const Assignments assignments(c_.model, c_.instr, names, limits, kLimit);

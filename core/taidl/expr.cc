@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
+#include <span>
 
 namespace zomboss::taidl {
 namespace {
@@ -66,7 +68,7 @@ Value logical(const Expr& expr, const Env& env) {
   return a;
 }
 
-Value call(const Expr& expr, const std::vector<int64_t>& args) {
+Value call(const Expr& expr, std::span<const int64_t> args) {
   if (expr.name == "min" && !args.empty()) return known(*std::min_element(args.begin(), args.end()));
   if (expr.name == "max" && !args.empty()) return known(*std::max_element(args.begin(), args.end()));
   if (expr.name == "ceildiv" && args.size() == 2) {
@@ -96,13 +98,15 @@ Value evaluate(const Expr& expr, const Env& env) {
   }
   if (expr.op == Op::kIndex) return {Value::Kind::kUnknown, 0, {}, {}};
   if (expr.op == Op::kAnd || expr.op == Op::kOr || expr.op == Op::kImplies) return logical(expr, env);
-  std::vector<int64_t> numbers;
+  std::array<int64_t, 2> few;  // spares an allocation: this runs for every value that is tried
+  std::vector<int64_t> many(expr.args.size() > few.size() ? expr.args.size() : 0);
+  const std::span<int64_t> numbers(many.empty() ? few.data() : many.data(), expr.args.size());
   bool unknown = false;
-  for (const Expr& arg : expr.args) {
-    Value value = evaluate(arg, env);
+  for (size_t i = 0; i < expr.args.size(); ++i) {
+    Value value = evaluate(expr.args[i], env);
     if (value.failed()) return value;
     unknown |= !value.known();
-    numbers.push_back(value.number);
+    numbers[i] = value.number;
   }
   if (unknown) return {Value::Kind::kUnknown, 0, {}, {}};
   if (expr.op == Op::kCall) return call(expr, numbers);
@@ -134,6 +138,13 @@ void collect_names(const Expr& expr, std::vector<std::string>& names) {
   if (expr.op == Op::kName && std::find(names.begin(), names.end(), expr.name) == names.end())
     names.push_back(expr.name);
   for (const Expr& arg : expr.args) collect_names(arg, names);
+}
+
+void collect_value_names(const Expr& expr, std::vector<std::string>& names) {
+  if (expr.op == Op::kName && std::find(names.begin(), names.end(), expr.name) == names.end())
+    names.push_back(expr.name);
+  if (expr.op == Op::kIndex) return;
+  for (const Expr& arg : expr.args) collect_value_names(arg, names);
 }
 
 bool is_integer_function(std::string_view name) {

@@ -40,6 +40,9 @@ Expr fold(const Expr& expr, const Env& env);
 // All names (not functions, not register files) that the expression mentions, each once, in order.
 void collect_names(const Expr& expr, std::vector<std::string>& names);
 
+// The same without names that only choose a register: what evaluate() looks at.
+void collect_value_names(const Expr& expr, std::vector<std::string>& names);
+
 // Functions of integers: min, max (2 or more arguments), ceildiv (2), log2, abs (1).
 bool is_integer_function(std::string_view name);
 
