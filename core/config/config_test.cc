@@ -117,6 +117,22 @@ TEST(Suite, ReadsInstancesWithPathsBesideTheFile) {
   EXPECT_EQ(suite->instances[1].hlo, "/b.hlo");
 }
 
+TEST(Suite, ReadsBaselinesAndRefusesThoseThatAreNoLatency) {
+  const auto suite =
+      read_suite(write("v.toml",
+                       "name = 's'\ntarget = 't'\n[[instance]]\nhlo = 'a.hlo'\nbaseline = 1448\n"
+                       "baseline_source = 'measured'\n[[instance]]\nhlo = 'b.hlo'\n"));
+  ASSERT_TRUE(suite.ok()) << suite.status().message();
+  EXPECT_EQ(suite->instances[0].baseline, 1448);
+  EXPECT_EQ(suite->instances[0].baseline_source, "measured");
+  EXPECT_FALSE(suite->instances[1].baseline.has_value());
+  EXPECT_EQ(
+      message(read_suite(
+                  write("w.toml", "name = 's'\ntarget = 't'\n[[instance]]\nhlo = 'a.hlo'\nbaseline = -1\n"))
+                  .status()),
+      "w.toml:3:1: error: baseline is -1, expected more than 0\n  [[instance]]\n  ^");
+}
+
 TEST(Suite, ReportsUnknownAndMissingKeysAndDuplicates) {
   EXPECT_EQ(message(read_suite(write("t.toml",
                                      "name = 's'\ntarget = 't'\n[[instance]]\nhol = 'a.hlo'\n"
@@ -124,7 +140,7 @@ TEST(Suite, ReportsUnknownAndMissingKeysAndDuplicates) {
                         .status()),
             "t.toml:4:1: error: unknown key 'hol' in [[instance]]; did you mean 'hlo'?\n"
             "  hol = 'a.hlo'\n  ^\n"
-            "  hint: known keys: name, family, config, hlo, contract, params\n"
+            "  hint: known keys: name, family, config, hlo, contract, params, baseline, baseline_source\n"
             "t.toml:3:1: error: [[instance]] lacks the key 'hlo'\n"
             "  [[instance]]\n  ^\n"
             "t.toml:7:1: error: two instances are named 'b'\n"
@@ -144,6 +160,36 @@ TEST(Contract, ReadsGeneratorsAndAcceptance) {
   EXPECT_EQ(contract->inputs.at("x").low, -8);
   EXPECT_TRUE(contract->has_acceptance);
   EXPECT_EQ(contract->acceptance.absolute, 0.5);
+}
+
+TEST(Contract, ReadsStorageFormatsAndOptions) {
+  const auto contract = read_contract(
+      write("m.toml",
+            "[storage]\ndefault = 'mxfp8'\n[input.x]\nstorage = 'exact'\n[input.w]\ndistribution = 'normal'\n"
+            "fan_in_dim = 1\nstorage = 'mxfp8'\n[options]\nkv_storage = 'exact'\nweights = 'natural'\n"));
+  ASSERT_TRUE(contract.ok()) << contract.status().message();
+  EXPECT_EQ(contract->default_storage, oracle::Storage::kMxfp8);
+  EXPECT_EQ(contract->storage, (std::map<std::string, oracle::Storage>{{"w", oracle::Storage::kMxfp8},
+                                                                       {"x", oracle::Storage::kExact}}));
+  EXPECT_EQ(contract->inputs.size(), 1u);
+  EXPECT_EQ(contract->inputs.at("w").fan_in_dim, 1);
+  EXPECT_EQ(contract->kv_storage, oracle::Storage::kExact);
+  EXPECT_EQ(contract->weights, "natural");
+}
+
+TEST(Contract, NamesTheKnownStorageFormats) {
+  const std::string text =
+      message(read_contract(write("n.toml",
+                                  "[storage]\ndefault = 'mxpf8'\n[input.x]\nstorage = 'bf16'\n[options]\n"
+                                  "kv_store = 'exact'\nweights = 'panels'\n[storage.x]\n"))
+                  .status());
+  for (const char* part :
+       {"n.toml:2:11: error: 'default' in [storage] is 'mxpf8'; did you mean 'mxfp8'?\n",
+        "  hint: known values: exact, mxfp8\n", "n.toml:4:11: error: 'storage' in [input.x] is 'bf16'\n",
+        "n.toml:6:1: error: unknown key 'kv_store' in [options]; did you mean 'kv_storage'?\n",
+        "n.toml:7:11: error: 'weights' in [options] is 'panels'\n", "  hint: known values: natural",
+        "error: unknown key 'x' in [storage]"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\nis not in\n" << text;
 }
 
 TEST(Contract, RefusesWhatCannotBeMeant) {

@@ -18,7 +18,8 @@ std::string beside(const std::string& suite_path, const std::string& path) {
 }
 
 Instance read_instance(const toml::table& table, const std::string& suite_path, Diagnostics& diagnostics) {
-  static const std::vector<std::string> kKeys = {"name", "family", "config", "hlo", "contract", "params"};
+  static const std::vector<std::string> kKeys = {"name",     "family", "config",   "hlo",
+                                                 "contract", "params", "baseline", "baseline_source"};
   const TableReader reader(table, "[[instance]]", diagnostics);
   reader.check_keys(kKeys);
   Instance instance;
@@ -28,6 +29,13 @@ Instance read_instance(const toml::table& table, const std::string& suite_path, 
   instance.name = reader.text("name").value_or(std::filesystem::path(hlo).stem().string());
   instance.family = reader.text("family").value_or("");
   instance.config = reader.text("config").value_or("");
+  if (const auto baseline = reader.number("baseline")) {
+    if (*baseline > 0)
+      instance.baseline = *baseline;
+    else
+      diagnostics.error(reader.where(), fmt::format("baseline is {}, expected more than 0", *baseline));
+  }
+  instance.baseline_source = reader.text("baseline_source").value_or("");
   if (const toml::table* params = reader.table("params")) {
     for (const auto& [key, value] : *params) {
       const std::string name(key.str());

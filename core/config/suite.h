@@ -9,8 +9,11 @@
 //   hlo = "gemmini/gemm_c1.hlo"  # relative to the suite file
 //   contract = "x.toml"          # optional, likewise
 //   params = { M = 32, K = 32 }  # optional, for people
+//   baseline = 1448              # optional: latency of what a user has today, in the simulator's unit
+//   baseline_source = "..."      # optional: where that number comes from
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +26,8 @@ struct Instance {
   std::string params;    // "K=32 M=32"
   std::string hlo;       // path as the current folder sees it
   std::string contract;  // likewise; empty = defaults
+  std::optional<double> baseline;
+  std::string baseline_source;
 };
 
 struct Suite {

@@ -41,15 +41,23 @@ const char* type_text(const toml::node& node) {
   }
 }
 
+namespace {
+
+std::string joined(std::span<const std::string> names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+}  // namespace
+
 void TableReader::check_keys(std::span<const std::string> known) const {
   for (const auto& [key, node] : table_) {
     const std::string name(key.str());
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    std::string list;
-    for (const std::string& k : known) list += (list.empty() ? "" : ", ") + k;
     diagnostics_.error(location_of(key),
                        fmt::format("unknown key '{}' in {}{}", name, what_, did_you_mean(name, known)),
-                       "known keys: " + list);
+                       "known keys: " + joined(known));
   }
 }
 
@@ -64,6 +72,19 @@ std::optional<std::string> TableReader::text(const char* key) const {
   if (const auto* value = node->as_string()) return value->get();
   wrong_type(*node, key, "a string");
   return std::nullopt;
+}
+
+std::optional<std::string> TableReader::choice(const char* key, std::span<const std::string> values) const {
+  auto value = text(key);
+  if (!value || std::find(values.begin(), values.end(), *value) != values.end()) return value;
+  diagnostics_.error(location_of(*table_.get(key)),
+                     fmt::format("'{}' in {} is '{}'{}", key, what_, *value, did_you_mean(*value, values)),
+                     "known values: " + joined(values));
+  return std::nullopt;
+}
+
+bool TableReader::has_only(const char* key) const {
+  return table_.size() == 1 && table_.contains(key);
 }
 
 std::optional<int64_t> TableReader::integer(const char* key, int64_t low, int64_t high) const {

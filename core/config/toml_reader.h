@@ -38,6 +38,10 @@ class TableReader {
   std::optional<double> number(const char* key) const;  // integers too; finite
   const toml::table* table(const char* key) const;
   const toml::array* array(const char* key) const;
+  // A text that must be one of `values`.
+  std::optional<std::string> choice(const char* key, std::span<const std::string> values) const;
+  // Whether `key` is there and nothing else is.
+  bool has_only(const char* key) const;
   // The text of a mandatory key, or "" after a diagnostic.
   std::string required_text(const char* key) const;
 

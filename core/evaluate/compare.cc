@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "core/hlo/number.h"
 
@@ -32,20 +33,33 @@ std::string type_text(const Tensor& tensor) {
 struct Difference {
   bool match = true;
   double error = 0;
-  bool far = false;  // beyond worst_factor tolerances
+  double tolerances = 0;  // error in units of the tolerance
+  bool far = false;       // beyond worst_factor tolerances
 };
 
-Difference difference(double expected, double got, bool same_bits, const wire::ContractT& contract) {
-  if (same_bits || (std::isnan(expected) && std::isnan(got))) return {};
+Difference difference(double expected, double got, const wire::ContractT& contract) {
+  if (std::isnan(expected) && std::isnan(got)) return {};
   if (!std::isfinite(expected) || !std::isfinite(got)) {
     if (expected == got) return {};
-    return {false, std::numeric_limits<double>::infinity(), true};
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return {false, kInfinity, kInfinity, true};
   }
   const double error = std::abs(got - expected);
-  if (contract.acceptance == wire::Acceptance::Exact) return {false, error, true};
+  if (contract.acceptance == wire::Acceptance::Exact)
+    return {false, error, error, true};  // one unit of error as the tolerance
   const double tolerance = std::max(contract.absolute, contract.relative * std::abs(expected));
   const bool far = contract.worst_factor > 0 && error > contract.worst_factor * tolerance;
-  return {error <= tolerance, error, far};
+  return {error <= tolerance, error, error == 0 ? 0 : error / tolerance, far};
+}
+
+std::string difference_text(const Tensor& expected, const Tensor& got, size_t output, uint64_t index) {
+  const auto value = [&](const Tensor& tensor) {
+    const auto width = static_cast<uint64_t>(hlo::dtype_bytes(tensor.dtype));
+    const auto* bytes = reinterpret_cast<const char*>(tensor.bytes.data()) + index * width;
+    return hlo::decode(tensor.dtype, hlo::load_bits(tensor.dtype, bytes));
+  };
+  return fmt::format("output {} at {}: got {}, expected {}", output, index_text(expected, index), value(got),
+                     value(expected));
 }
 
 // Adds the elements of one output of equal type. Returns false when an element is too far off.
@@ -56,22 +70,40 @@ bool add_output(const Tensor& expected, const Tensor& got, size_t output, const 
   comparison.elements += count;
   if (expected.bytes == got.bytes) return true;
   bool near = true;
+  std::optional<uint64_t> worst;
   for (uint64_t i = 0; i < count; ++i) {
     const auto* e = reinterpret_cast<const char*>(expected.bytes.data()) + i * width;
     const auto* g = reinterpret_cast<const char*>(got.bytes.data()) + i * width;
-    const bool same = std::equal(e, e + width, g);
-    if (same) continue;
+    if (std::equal(e, e + width, g)) continue;
     const double want = hlo::decode(expected.dtype, hlo::load_bits(expected.dtype, e));
     const double have = hlo::decode(got.dtype, hlo::load_bits(got.dtype, g));
-    const Difference d = difference(want, have, same, contract);
+    const Difference d = difference(want, have, contract);
     comparison.worst_error = std::max(comparison.worst_error, d.error);
+    if (d.tolerances > comparison.worst_tolerances ||
+        (comparison.worst_difference.empty() && !worst && !d.match)) {
+      comparison.worst_tolerances = d.tolerances;
+      worst = i;
+    }
     near = near && !d.far;
-    if (d.match) continue;
-    if (comparison.mismatches++ == 0)
-      comparison.first_difference =
-          fmt::format("output {} at {}: got {}, expected {}", output, index_text(expected, i), have, want);
+    if (!d.match && comparison.mismatches++ == 0)
+      comparison.first_difference = difference_text(expected, got, output, i);
   }
+  if (worst) comparison.worst_difference = difference_text(expected, got, output, *worst);
   return near;
+}
+
+// Why the comparison was not accepted.
+std::string reason(const Comparison& comparison, const wire::ContractT& contract) {
+  if (contract.acceptance == wire::Acceptance::Exact)
+    return fmt::format("{} of {} elements differ, worst by {}; first: {}", comparison.mismatches,
+                       comparison.elements, comparison.worst_error, comparison.first_difference);
+  std::string text = fmt::format(
+      "{} of {} elements are outside the tolerance (match rate {:.2f} %); worst by {:.3g} tolerances: {}",
+      comparison.mismatches, comparison.elements, 100 * comparison.match_rate(), comparison.worst_tolerances,
+      comparison.worst_difference);
+  if (!comparison.first_difference.empty() && comparison.first_difference != comparison.worst_difference)
+    text += "; first: " + comparison.first_difference;
+  return text;
 }
 
 }  // namespace
@@ -96,12 +128,7 @@ Comparison compare(std::span<const Tensor> expected, std::span<const Tensor> got
     near = add_output(expected[i], got[i], i, contract, comparison) && near;
   const double needed = contract.acceptance == wire::Acceptance::Exact ? 1.0 : contract.match_rate;
   comparison.accepted = near && comparison.match_rate() >= needed;
-  if (!comparison.accepted) {
-    comparison.reason = fmt::format("{} of {} elements differ, worst by {}; first: {}", comparison.mismatches,
-                                    comparison.elements, comparison.worst_error,
-                                    comparison.first_difference.empty() ? "(within tolerance but too far off)"
-                                                                        : comparison.first_difference);
-  }
+  if (!comparison.accepted) comparison.reason = reason(comparison, contract);
   return comparison;
 }
 

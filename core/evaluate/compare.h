@@ -16,6 +16,9 @@ struct Comparison {
   uint64_t elements = 0;
   uint64_t mismatches = 0;  // elements outside the tolerance (exact: different bits)
   double worst_error = 0;   // largest |candidate - oracle|; infinite when one is not finite and they differ
+  double worst_tolerances = 0;   // largest error in units of its element's tolerance (exact: as worst_error)
+  std::string worst_difference;  // the element furthest off in that measure, written as first_difference;
+                                 // empty when all values are equal
   std::string first_difference;  // "output 0 at [3,17]: got -4, expected 12"; empty when all elements match
   std::string reason;            // why it was not accepted; empty when it was
 

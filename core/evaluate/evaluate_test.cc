@@ -77,6 +77,25 @@ TEST(Compare, NanAndInfinityMustMatch) {
   EXPECT_FALSE(compare_one(floats({inf, 1, 1, 1}), floats({-inf, 1, 1, 1}), tolerance()).accepted);
 }
 
+TEST(Compare, NamesTheWorstElementAndTheMatchRate) {
+  const Comparison comparison =
+      compare_one(floats({1, 100, 1, 1}), floats({1.15f, 112, 1, 1.3f}), tolerance());
+  EXPECT_FALSE(comparison.accepted);
+  EXPECT_EQ(comparison.match_rate(), 0.25);
+  EXPECT_EQ(comparison.worst_error, 12);
+  EXPECT_NEAR(comparison.worst_tolerances, 3, 1e-5);
+  EXPECT_EQ(comparison.worst_difference, "output 0 at [3]: got 1.2999999523162842, expected 1");
+  EXPECT_EQ(
+      comparison.reason,
+      "3 of 4 elements are outside the tolerance (match rate 25.00 %); worst by 3 tolerances: output 0 at "
+      "[3]: got 1.2999999523162842, expected 1; first: output 0 at [0]: got 1.149999976158142, expected 1");
+  const Comparison accepted = compare_one(floats({1, 1}), floats({1, 1.05f}), tolerance());
+  EXPECT_TRUE(accepted.accepted);
+  EXPECT_EQ(accepted.worst_difference, "output 0 at [1]: got 1.0499999523162842, expected 1");
+  EXPECT_EQ(accepted.first_difference, "");
+  EXPECT_EQ(compare_one(floats({1}), floats({1}), tolerance()).worst_difference, "");
+}
+
 constexpr const char* kLinear =
     "HloModule linear\n"
     "ENTRY main {\n"
@@ -103,6 +122,72 @@ TEST(Workload, HoldsGraphContractInputsAndOracleOutputs) {
       for (size_t k = 0; k < 3; ++k) sum += x[m * 3 + k] * w[k * 2 + n];
       EXPECT_EQ(y[m * 2 + n], sum);
     }
+}
+
+constexpr const char* kFloats =
+    "HloModule floats\n"
+    "ENTRY main {\n"
+    "  x = f32[2,16] parameter(0)\n"
+    "  w = f32[16,4] parameter(1)\n"
+    "  n = s32[2,4] parameter(2)\n"
+    "  d = f32[2,4] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+    "  f = f32[2,4] convert(n)\n"
+    "  ROOT y = f32[2,4] add(d, f)\n"
+    "}\n";
+
+Result<Workload> load_floats(const Contract& contract, std::string_view target_storage) {
+  const Source source("floats.hlo", kFloats);
+  Diagnostics diagnostics(source);
+  return load_workload(source, "floats", contract, diagnostics, target_storage);
+}
+
+std::vector<std::string> storage_entries(const Workload& workload) {
+  std::vector<std::string> entries;
+  for (const auto& entry : workload.message.contract->storage)
+    entries.push_back(entry->key + " " + entry->text);
+  return entries;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(Workload, StorageIsThatOfTheInputElseOfTheContractElseOfTheTarget) {
+  EXPECT_EQ(storage_entries(*load_floats({}, "")), (Texts{"x exact", "w exact", "n exact"}));
+  EXPECT_EQ(storage_entries(*load_floats({}, "mxfp8")), (Texts{"x mxfp8", "w mxfp8", "n exact"}));
+  Contract contract;
+  contract.default_storage = oracle::Storage::kExact;
+  contract.storage["w"] = oracle::Storage::kMxfp8;
+  EXPECT_EQ(storage_entries(*load_floats(contract, "mxfp8")), (Texts{"x exact", "w mxfp8", "n exact"}));
+}
+
+TEST(Workload, InputsAreRoundedThroughTheirStorageBeforeTheOracle) {
+  const auto plain = make_reference(*load_floats({}, ""));
+  const auto stored = make_reference(*load_floats({}, "mxfp8"));
+  ASSERT_TRUE(plain.ok() && stored.ok());
+  EXPECT_EQ(plain->inputs[2], stored->inputs[2]);
+  for (const size_t i : {0, 1}) {
+    Tensor expected = plain->inputs[i];
+    ASSERT_TRUE(oracle::round_nearest(expected, oracle::Storage::kMxfp8).ok());
+    EXPECT_NE(plain->inputs[i], stored->inputs[i]);
+    EXPECT_EQ(expected, stored->inputs[i]);
+  }
+  const auto x = oracle::tensor_values<float>(stored->inputs[0]);
+  const auto w = oracle::tensor_values<float>(stored->inputs[1]);
+  const auto n = oracle::tensor_values<int32_t>(stored->inputs[2]);
+  double sum = n[0];
+  for (size_t k = 0; k < 16; ++k) sum += static_cast<double>(x[k]) * static_cast<double>(w[k * 4]);
+  EXPECT_EQ(oracle::tensor_values<float>(stored->outputs[0])[0], static_cast<float>(sum));
+}
+
+TEST(Workload, RefusesStorageThatCannotBe) {
+  Contract contract;
+  contract.storage["n"] = oracle::Storage::kMxfp8;
+  EXPECT_EQ(load_floats(contract, "").status().message(),
+            "the contract stores the input 'n' as mxfp8, and it is s32[2,4]; only bf16, f32 and f64 can be");
+  contract.storage = {{"v", oracle::Storage::kExact}};
+  EXPECT_EQ(load_floats(contract, "").status().message(),
+            "the contract names the input 'v', which is no parameter of the HLO; did you mean 'x'?");
+  EXPECT_EQ(load_floats({}, "fp7").status().message(),
+            "the target stores tensors as 'fp7'; known formats: exact, mxfp8");
 }
 
 TEST(Workload, TheHashCoversTheContract) {
