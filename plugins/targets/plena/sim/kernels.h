@@ -1,6 +1,6 @@
 // The inner loops of the vector and matrix units, on plain arrays. Each result is a fixed sequence of
 // binary32 operations: products and sums rounded separately, sums in the order stated. Every table of kernels
-// gives the same bits. Pure functions and constant data, usable from any thread.
+// gives the same bits, payloads of NaNs apart. Pure functions and constant data, usable from any thread.
 #pragma once
 
 #include <cstddef>

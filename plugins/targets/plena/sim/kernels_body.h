@@ -1,6 +1,8 @@
 // The kernels themselves, included once per instruction set by a file that is compiled for it. Everything has
 // internal linkage, and nothing from another header is left to be called: the linker must not take one file's
 // copy of a shared inline function for a machine that cannot run it.
+#pragma once
+
 #include <cmath>
 #include <cstring>
 

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +27,7 @@ struct Profile {
   std::array<uint64_t, kOpcodeCount> count_by_opcode{};
   std::array<uint64_t, kOpcodeCount> nanoseconds_by_opcode{};
   std::array<uint64_t, kEngineCount> nanoseconds_by_engine{};
+  std::vector<Engine> engine_by_pc;         // as long as the program
   std::vector<uint64_t> count_by_pc;        // as long as the program
   std::vector<uint64_t> nanoseconds_by_pc;  // as long as the program
   uint64_t hbm_read_bytes = 0;
@@ -43,7 +43,9 @@ struct Profile {
 struct RegionTotal {
   uint64_t instructions = 0;
   uint64_t nanoseconds = 0;
+  std::array<uint64_t, kEngineCount> nanoseconds_by_engine{};
 };
+// A range that ends past the program ends with it.
 RegionTotal region_total(const Profile& profile, size_t begin, size_t end);
 
 }  // namespace zomboss::plena

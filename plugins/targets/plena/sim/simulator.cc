@@ -207,9 +207,9 @@ Status Simulator::abort_status(std::span<const uint32_t> words) const {
 }
 
 Status Simulator::run(std::span<const uint32_t> words, TraceSink* trace) {
-  ZB_TRY(decode(words));
   count_by_pc_.assign(words.size(), 0);
   transfer_ns_by_pc_.assign(words.size(), 0);
+  ZB_TRY(decode(words));
   update_stop();
   const bool finished = trace != nullptr ? execute<true>(trace) : execute<false>(nullptr);
   return finished ? Status() : abort_status(words);
@@ -261,13 +261,15 @@ Profile Simulator::profile() const {
   out.instructions = executed_;
   out.count_by_pc = count_by_pc_;
   out.nanoseconds_by_pc = transfer_ns_by_pc_;
+  out.engine_by_pc.assign(count_by_pc_.size(), Engine::kControl);
   for (size_t pc = 0; pc < code_.size(); ++pc) {
     out.nanoseconds_by_pc[pc] += count_by_pc_[pc] * code_[pc].cost;
     const auto opcode = static_cast<size_t>(code_[pc].opcode);
     out.count_by_opcode[opcode] += count_by_pc_[pc];
     out.nanoseconds_by_opcode[opcode] += out.nanoseconds_by_pc[pc];
-    const auto engine = static_cast<size_t>(instruction_info(static_cast<uint32_t>(opcode)).engine);
-    out.nanoseconds_by_engine[engine] += out.nanoseconds_by_pc[pc];
+    const Engine engine = instruction_info(static_cast<uint32_t>(opcode)).engine;
+    out.engine_by_pc[pc] = engine;
+    out.nanoseconds_by_engine[static_cast<size_t>(engine)] += out.nanoseconds_by_pc[pc];
   }
   hbm_.report(out);
   out.vector_rows_used = vectors_.rows_used();

@@ -74,8 +74,8 @@ class Simulator {
   uint64_t nanoseconds() const { return now_; }
   size_t pc() const { return pc_; }
 
-  // Memories as the official dumps hold them.
-  std::vector<uint8_t> dump_vector_sram() const { return vectors_.dump(vectors_.rows()); }
+  // Memories as the official dumps hold them; of the vector SRAM, which may be large, the first `rows` rows.
+  std::vector<uint8_t> dump_vector_sram(uint32_t rows = ~0u) const { return vectors_.dump(rows); }
   std::vector<uint8_t> dump_matrix_sram() const;
   std::vector<uint8_t> dump_fp_sram() const;
   std::vector<uint8_t> dump_int_sram() const;
