@@ -262,7 +262,7 @@ class Instantiation {
   }
 
   void state(const StateDecl& decl) {
-    if (decl.condition && !condition(*decl.condition, "the condition of a state").value_or(true)) return;
+    if (decl.condition && !condition(*decl.condition, "the 'when' of a state").value_or(true)) return;
     State out;
     out.name = decl.name.text;
     out.where = decl.name.where;
@@ -302,8 +302,7 @@ class Instantiation {
   }
 
   void instr(const InstrDecl& decl) {
-    if (decl.condition && !condition(*decl.condition, "the condition of an instruction").value_or(true))
-      return;
+    if (decl.condition && !condition(*decl.condition, "the 'when' of an instruction").value_or(true)) return;
     Instr out;
     out.name = decl.name.text;
     out.where = decl.name.where;

@@ -129,13 +129,15 @@ bool SpecParser::parse_profile() {
   if (!s_.expect_name(profile.name, "the profile's name") ||
       !s_.expect_punct("{", "and the profile's parameters"))
     return false;
-  while (!s_.accept_punct("}")) {
+  while (!s_.at_end() && !s_.is_punct("}")) {
     Setting& setting = profile.settings.emplace_back();
-    if (!s_.expect_name(setting.param, "a parameter") || !s_.expect_punct("=", "and the parameter's value") ||
-        !s_.parse_expr(setting.value) || !semicolon())
-      return false;
+    const bool ok = s_.expect_name(setting.param, "a parameter") &&
+                    s_.expect_punct("=", "and the parameter's value") && s_.parse_expr(setting.value) &&
+                    semicolon();
+    // After an error, the rest of the profile is left out.
+    while (!ok && !s_.at_end() && !s_.is_punct("}")) s_.take();
   }
-  return true;
+  return s_.expect_punct("}", "at the end of the profile");
 }
 
 bool SpecParser::parse_default() {

@@ -91,6 +91,57 @@ TEST(Model, HashesTheTextWithTheOverridesAndNotTheLayout) {
   EXPECT_EQ(model->hash, plain);
 }
 
+// all_constructs.taidl with another profile in force, or none.
+Model with_profile(const std::string& line, const Overrides& overrides = {}) {
+  std::string text(read_spec("core/taidl/testdata/all_constructs.taidl").text());
+  const std::string_view written = "default profile slow;";
+  text.replace(text.find(written), written.size(), line);
+  const Source source("profiles", text);
+  Diagnostics diagnostics(source);
+  auto model = load_model(source, overrides, diagnostics);
+  EXPECT_EQ(diagnostics.render_all(), "");
+  return model.ok() ? *std::move(model) : Model{};
+}
+
+TEST(Model, TakesTheValuesOfTheProfileInForce) {
+  const Model plain = with_profile(""), small = with_profile("default profile small;");
+  EXPECT_EQ(plain.profile, "");
+  EXPECT_EQ(small.profile, "small");
+  EXPECT_EQ(plain.find_param("N")->value, 16);
+  EXPECT_EQ(small.find_param("N")->value, 8);
+  EXPECT_EQ(small.find_param("M")->value, 4);  // follows N
+  EXPECT_EQ(small.find_param("BIG")->value, 5);
+  EXPECT_EQ(small.find_memory("tile")->rows, 8);
+  EXPECT_FALSE(small.find_param("N")->overridden);
+  EXPECT_EQ(with_profile("default profile small;", {{"N", 32}}).find_param("N")->value, 32);
+}
+
+TEST(Model, HashesTheValuesAndNotTheNameOfTheProfile) {
+  const std::string plain = with_profile("").hash, small = with_profile("default profile small;").hash;
+  EXPECT_NE(plain, small);
+  EXPECT_EQ(with_profile("", {{"SLOW", 1}}).hash, with_profile("default profile slow;").hash);
+  // An override with the value that the parameter has without the profile.
+  EXPECT_NE(with_profile("default profile small;", {{"N", 16}}).hash, small);
+}
+
+TEST(Model, LacksInstructionsAndStatesWhoseConditionDoesNotHold) {
+  const Model plain = with_profile(""), slow = with_profile("default profile slow;");
+  EXPECT_NE(plain.find_instr("use_spare"), nullptr);
+  EXPECT_NE(plain.find_state("spare"), nullptr);
+  EXPECT_EQ(slow.find_instr("use_spare"), nullptr);
+  EXPECT_EQ(slow.find_state("spare"), nullptr);
+  EXPECT_EQ(with_profile("", {{"SLOW", 1}}).find_instr("use_spare"), nullptr);
+}
+
+TEST(Model, KnowsTheCounterAndTheLimitOfALoop) {
+  const Model model = load_clean("core/taidl/testdata/all_constructs.taidl");
+  ASSERT_EQ(model.hwloops.size(), 2u);
+  EXPECT_EQ(model.hwloops[0].counter, "");
+  EXPECT_EQ(model.hwloops[0].body, 0);
+  EXPECT_EQ(model.hwloops[1].counter, "gp");
+  EXPECT_EQ(model.hwloops[1].body, 1600);
+}
+
 std::string override_error(const Overrides& overrides) {
   const Source source("toy.taidl", std::string(read_spec(kToy).text()));
   Diagnostics diagnostics(source);
