@@ -32,6 +32,7 @@ class Instantiation {
     model_.target = spec_.target.text;
     model_.title = spec_.title;
     model_.where = spec_.target.where;
+    storage();
     check_overrides();
     choose_profile();
     params();
@@ -110,6 +111,17 @@ class Instantiation {
     for (size_t i = 0; i < decls.size(); ++i)
       if (!unique_names_.insert(std::string(what) + "/" + decls[i].name.text).second)
         error(decls[i].name.where, fmt::format("duplicate {} '{}'", what, decls[i].name.text));
+  }
+
+  void storage() {
+    if (!spec_.storage) return;
+    const std::vector<std::string> formats = {"exact", "mxfp8"};  // those that contracts know
+    model_.storage = spec_.storage->text;
+    if (std::find(formats.begin(), formats.end(), model_.storage) != formats.end()) return;
+    const std::string near = nearest_name(model_.storage, formats);
+    error(spec_.storage->where, fmt::format("unknown storage format '{}'", model_.storage),
+          near.empty() ? fmt::format("the storage formats are {}", fmt::join(formats, ", "))
+                       : fmt::format("did you mean '{}'?", near));
   }
 
   void choose_profile() {

@@ -108,6 +108,7 @@ struct Hwloop {
 struct Model {
   std::string target, title;
   std::string profile;  // "" when the parameters are as declared
+  std::string storage;  // format of tensors off-chip unless a contract says otherwise; "" when none is given
   std::string hash;     // of the canonical text with the overrides applied
   std::vector<Param> params;
   std::vector<std::string> engines;

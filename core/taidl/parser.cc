@@ -64,7 +64,8 @@ class SpecParser {
   bool parse_param();
   bool parse_constraint();
   bool parse_profile();
-  bool parse_default();
+  bool parse_default(const Token& word);
+  bool parse_once(const Token& word, std::optional<Name>& out, std::string_view what);
   bool parse_dtype();
   bool parse_engine();
   bool parse_memory();
@@ -81,9 +82,9 @@ class SpecParser {
 };
 
 const std::vector<std::string>& declaration_words() {
-  static const std::vector<std::string> kWords = {"param",   "requires", "profile", "default",
-                                                  "dtype",   "engine",   "memory",  "state",
-                                                  "regfile", "instr",    "hwloop",  "rule"};
+  static const std::vector<std::string> kWords = {"param",   "requires", "profile", "default", "dtype",
+                                                  "storage", "engine",   "memory",  "state",   "regfile",
+                                                  "instr",   "hwloop",   "rule"};
   return kWords;
 }
 
@@ -93,7 +94,8 @@ bool SpecParser::parse_declaration() {
     if (s_.accept_word("param")) return parse_param();
     if (s_.accept_word("requires")) return parse_constraint();
     if (s_.accept_word("profile")) return parse_profile();
-    if (s_.accept_word("default")) return parse_default();
+    if (s_.accept_word("default")) return parse_default(word);
+    if (s_.accept_word("storage")) return parse_once(word, spec.storage, "a storage format");
     if (s_.accept_word("dtype")) return parse_dtype();
     if (s_.accept_word("engine")) return parse_engine();
     if (s_.accept_word("memory")) return parse_memory();
@@ -104,9 +106,9 @@ bool SpecParser::parse_declaration() {
     if (s_.accept_word("instr")) return parse_instr(s_, spec.instrs.emplace_back());
   }
   const std::string near = nearest_name(word.text, declaration_words());
-  return s_.fail("a declaration", near.empty() ? "one of param, requires, profile, default, dtype, engine, "
-                                                 "memory, state, regfile, instr, hwloop, rule"
-                                               : fmt::format("did you mean '{}'?", near));
+  return s_.fail("a declaration", near.empty()
+                                      ? fmt::format("one of {}", fmt::join(declaration_words(), ", "))
+                                      : fmt::format("did you mean '{}'?", near));
 }
 
 bool SpecParser::parse_param() {
@@ -140,16 +142,16 @@ bool SpecParser::parse_profile() {
   return s_.expect_punct("}", "at the end of the profile");
 }
 
-bool SpecParser::parse_default() {
-  const Token word = s_.peek();
+bool SpecParser::parse_default(const Token& word) {
+  return s_.expect_word("profile", "after 'default'") && parse_once(word, spec.profile, "a profile");
+}
+
+// The name of a declaration that may stand once.
+bool SpecParser::parse_once(const Token& word, std::optional<Name>& out, std::string_view what) {
   Name name;
-  if (!s_.expect_word("profile", "after 'default'") || !s_.expect_name(name, "a profile") || !semicolon())
-    return false;
-  if (!spec.profile) {
-    spec.profile = std::move(name);
-    return true;
-  }
-  s_.diagnostics().error(word.where, "a second default profile");
+  if (!s_.expect_name(name, what) || !semicolon()) return false;
+  if (out) s_.diagnostics().error(word.where, fmt::format("'{}' stands twice", word.text));
+  out = std::move(name);
   return true;
 }
 

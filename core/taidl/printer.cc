@@ -95,6 +95,7 @@ class Printer {
     for (const DtypeDecl& dtype : spec.dtypes)
       line(1, fmt::format("dtype {} = mx(elem={}, block={}, scale={});", dtype.name.text, dtype.elem.text,
                           print_expr(dtype.block), dtype.scale.text));
+    if (spec.storage) line(1, fmt::format("storage {};", spec.storage->text));
     print_engines(spec);
     for (const MemoryDecl& memory : spec.memories) print_memory(memory);
     for (const RegfileDecl& file : spec.regfiles)

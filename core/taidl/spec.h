@@ -235,6 +235,7 @@ struct Spec {
   std::vector<ProfileDecl> profiles;
   std::optional<Name> profile;  // the one that holds
   std::vector<DtypeDecl> dtypes;
+  std::optional<Name> storage;  // format in which tensors lie off-chip
   std::vector<Name> engines;
   std::vector<MemoryDecl> memories;
   std::vector<RegfileDecl> regfiles;

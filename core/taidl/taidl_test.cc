@@ -253,6 +253,8 @@ TEST(Wire, TellsOperandKindsAndRegisterFiles) {
   EXPECT_EQ(operands[3]->kind, wire::OperandKind::Immediate);
   EXPECT_EQ(operands[3]->bits, 12u);
   EXPECT_EQ(operands[3]->domain->high, 4095);
+  EXPECT_EQ(message.storage, "mxfp8");
+  EXPECT_EQ(to_wire(load_clean(kToy)).storage, "");
   // 16 elements of 8 bits with two shared 8-bit scales.
   EXPECT_EQ(message.memories[2]->unit_bytes, 18);
   EXPECT_EQ(message.memories[2]->dtype, wire::DType::Invalid);

@@ -73,6 +73,7 @@ wire::ModelT to_wire(const Model& model) {
   out.target = model.target;
   out.title = model.title;
   out.spec_hash = model.hash;
+  out.storage = model.storage;
   for (const Param& param : model.params) {
     out.params.push_back(std::make_unique<wire::ParamT>());
     out.params.back()->name = param.name;

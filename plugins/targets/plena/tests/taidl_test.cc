@@ -130,6 +130,7 @@ TEST(PlenaTaidl, HasTheParametersThatThePluginReads) {
     ASSERT_NE(param, nullptr) << name;
     EXPECT_EQ(param->value, value) << name;
   }
+  EXPECT_EQ(model.storage, "mxfp8");
   ASSERT_EQ(model.hwloops.size(), 1u);
   EXPECT_EQ(model.hwloops[0].counter, "gp");
   EXPECT_EQ(model.hwloops[0].body, 100000);
