@@ -30,22 +30,30 @@ int64_t sample_high(const Domain& domain) {
 // Whether the conditions on `name` alone allow the value.
 class Filter {
  public:
-  Filter(const std::string& name, const std::vector<Condition>& conditions) : name_(name) {
+  Filter(const std::string& name, const std::vector<Condition>& conditions) : value_(&env_[name]) {
     for (const Condition& condition : conditions) {
       std::vector<std::string> names;
       collect_value_names(*condition.expr, names);
       if (names.size() == 1 && names[0] == name) own_.push_back(condition);
     }
   }
-  bool allows(int64_t value) const { return own_.empty() || admits(own_, {{name_, value}}); }
+  bool allows(int64_t value) const {
+    if (own_.empty()) return true;
+    *value_ = value;
+    return admits(own_, env_);
+  }
   std::vector<int64_t> numbers() const {
     std::vector<int64_t> out;
     for (const Condition& condition : own_) collect_numbers(*condition.expr, out);
     return out;
   }
 
+  Filter(const Filter&) = delete;
+  Filter& operator=(const Filter&) = delete;
+
  private:
-  std::string name_;
+  Env env_;         // the name alone, so that trying a value allocates nothing
+  int64_t* value_;  // in env_
   std::vector<Condition> own_;
 };
 
@@ -181,21 +189,22 @@ void Assignments::choose(uint64_t limit, const std::vector<Condition>& condition
       exhaustive_ = false;
       continue;
     }
+    const size_t own = std::max<size_t>(variable->points.size(), 1);
+    const uint64_t rest = grid_ ? product / own : 1;  // of the other variables; at least 1
+    const uint64_t most = limit / rest;
     std::vector<int64_t> all;
     const Filter filter(variable->name, conditions);
     const uint64_t size = domain.size();
-    for (uint64_t i = 0; i < size && all.size() <= limit; ++i) {
+    for (uint64_t i = 0; i < size && all.size() <= most; ++i) {
       const int64_t value = domain.at(i);
       if (filter.allows(value)) all.push_back(value);
     }
-    const size_t own = std::max<size_t>(variable->points.size(), 1);
-    uint64_t rest = grid_ ? product / own : 1;
-    if (!multiply_within(rest, std::max<size_t>(all.size(), 1), limit)) {
+    if (std::max<size_t>(all.size(), 1) > most) {
       exhaustive_ = false;
       continue;
     }
+    if (grid_) product = rest * std::max<size_t>(all.size(), 1);
     variable->points = std::move(all);
-    if (grid_) product = rest;
   }
   exhaustive_ = exhaustive_ && grid_;
   for (const Variable& variable : variables_) empty_ |= variable.points.empty();

@@ -24,15 +24,54 @@ constexpr int64_t kMaxElements = int64_t{1} << 40;
 
 using hlo::DType;
 using hlo::Shape;
-// Types of the values of one path, by name. The shapes live in the check that owns the map.
-using Values = std::map<std::string_view, const Shape*>;
+
+// The names of an instruction's values as numbers: the check looks types up for every assignment it tries.
+class Names {
+ public:
+  size_t id(std::string_view name) {
+    const auto found = ids_.find(name);
+    if (found != ids_.end()) return found->second;
+    names_.emplace_back(name);
+    return ids_.emplace(name, names_.size() - 1).first->second;
+  }
+  const std::string& text(size_t id) const { return names_[id]; }
+  size_t size() const { return names_.size(); }
+
+ private:
+  std::map<std::string, size_t, std::less<>> ids_;
+  std::deque<std::string> names_;
+};
+
+// Types of the values of one path, by number; null for a name that has none. The shapes live in the check.
+class Values {
+ public:
+  const Shape* find(size_t id) const { return id < shapes_.size() ? shapes_[id] : nullptr; }
+  // False when there is one already.
+  bool add(size_t id, const Shape* shape) {
+    if (id >= shapes_.size()) shapes_.resize(id + 1);
+    if (shapes_[id] != nullptr) return false;
+    shapes_[id] = shape;
+    return true;
+  }
+  void clear() { shapes_.assign(shapes_.size(), nullptr); }
+
+ private:
+  std::vector<const Shape*> shapes_;
+};
 
 // What is known of one semantics block.
-using Typed = std::vector<std::pair<Name, Shape>>;  // its statements
+struct Statement {
+  Name name;
+  size_t id = 0;
+  Shape shape;
+};
+using Typed = std::vector<Statement>;
+using Key = std::vector<int64_t>;
 struct Block {
-  std::set<std::string, std::less<>> words;
-  std::vector<std::string> integers;   // in its dimensions, attributes and constants
-  std::map<std::string, Typed> typed;  // by the types and numbers that it depends on
+  std::vector<size_t> words;                          // identifiers that may name values
+  std::vector<std::string> integers;                  // in its dimensions, attributes and constants
+  std::map<Key, Typed> typed;                         // by the types and numbers that it depends on
+  const std::pair<const Key, Typed>* last = nullptr;  // of `typed`: neighbouring assignments often agree
 };
 
 bool moves_data_only(std::string_view opcode) {
@@ -64,6 +103,7 @@ class SemanticsCheck {
   explicit SemanticsCheck(InstrContext& context) : c_(context), source_(context.diagnostics.source()) {
     for (const Param& param : c_.model.params) params_[param.name] = param.value;
     scalars_and_states();
+    collect_sources(c_.instr.clauses);
   }
 
   void run() {
@@ -127,7 +167,8 @@ class SemanticsCheck {
 
   bool check_once(const Env& env) {
     env_ = &env;
-    Values values;
+    Values& values = values_;
+    values.clear();
     slices_.clear();
     for (const Clause* clause : path_->clauses)
       if (clause->kind == ClauseKind::kRead && !read(*clause, values)) return false;
@@ -150,25 +191,25 @@ class SemanticsCheck {
 
   // What semantics may name besides the values read: integers as scalars, and tensor states.
   void scalars_and_states() {
-    auto& values = given_;
+    const auto give = [this](const std::string& name, Shape shape) {
+      given_.add(ids_.id(name), &given_shapes_.emplace_back(std::move(shape)));
+    };
     for (const Operand& operand : c_.instr.operands) {
-      if (operand.kind == OperandKind::kInteger) values[operand.name] = scalar(integer_type(operand.domain));
+      if (operand.kind == OperandKind::kInteger) give(operand.name, scalar(integer_type(operand.domain)));
       if (operand.kind != OperandKind::kImmediate) continue;
       const DType type = operand.bits > 32   ? DType::U64
                          : operand.bits > 16 ? DType::U32
                          : operand.bits > 8  ? DType::U16
                                              : DType::U8;
-      values[operand.name] = scalar(type);
+      give(operand.name, scalar(type));
     }
     for (const State& state : c_.model.states)
-      values[state.name] = state.shape ? *state.shape : scalar(integer_type(state.domain));
+      give(state.name, state.shape ? *state.shape : scalar(integer_type(state.domain)));
   }
 
-  const Shape* find_value(std::string_view name, const Values& values) const {
-    const auto found = values.find(name);
-    if (found != values.end()) return found->second;
-    const auto given = given_.find(name);
-    return given == given_.end() ? nullptr : &given->second;
+  const Shape* find_value(size_t id, const Values& values) const {
+    const Shape* found = values.find(id);
+    return found != nullptr ? found : given_.find(id);
   }
 
   static DType integer_type(const Domain& domain) {
@@ -222,7 +263,7 @@ class SemanticsCheck {
     auto shape = slice_shape(clause.slice);
     if (!shape) return false;
     slices_.push_back(*std::move(shape));
-    if (!values.emplace(clause.name.text, &slices_.back()).second)
+    if (!values.add(ids_.id(clause.name.text), &slices_.back()))
       return error(clause.name.where, fmt::format("the value '{}' is defined twice", clause.name.text));
     if (first_) c_.flow.reads.insert(clause.slice.base.text);
     return true;
@@ -265,45 +306,46 @@ class SemanticsCheck {
   // Types the block and adds its values. Many paths and assignments see the same block with the same inputs:
   // those are typed once.
   bool sem(const Clause& clause, Values& values) {
-    if (blocks_.count(clause.sem_offset) == 0) blocks_[clause.sem_offset].words = words_of(clause);
-    Block& block = blocks_[clause.sem_offset];
-    const std::string key = key_of(block, values);
-    auto typed = block.typed.find(key);
-    if (typed == block.typed.end()) {
-      auto results = type_block(clause, block, values);
-      if (!results) return false;
-      typed = block.typed.emplace(key, *std::move(results)).first;
+    const auto [entry, is_new] = blocks_.try_emplace(clause.sem_offset);
+    Block& block = entry->second;
+    if (is_new) block.words = words_of(clause);
+    make_key(block, values);
+    if (block.last == nullptr || block.last->first != key_) {
+      auto typed = block.typed.find(key_);
+      if (typed == block.typed.end()) {
+        auto results = type_block(clause, block, values);
+        if (!results) return false;
+        typed = block.typed.emplace(key_, *std::move(results)).first;
+      }
+      block.last = &*typed;
     }
-    for (const auto& [name, shape] : typed->second)
-      if (!values.emplace(name.text, &shape).second)
-        return error(name.where, fmt::format("the name '{}' is already taken", name.text));
+    for (const Statement& statement : block.last->second)
+      if (!values.add(statement.id, &statement.shape))
+        return error(statement.name.where,
+                     fmt::format("the name '{}' is already taken", statement.name.text));
     return true;
   }
 
-  // The types and numbers that a block depends on.
-  std::string key_of(const Block& block, const Values& values) const {
-    std::string key;
-    const auto append = [&](int64_t number) {
-      key.append(reinterpret_cast<const char*>(&number), sizeof number);
-    };
-    for (const std::string& name : block.words) {
-      const Shape* shape = find_value(name, values);
-      append(shape == nullptr ? -1 : static_cast<int64_t>(shape->dtype));
+  // The types and numbers that a block depends on, in key_.
+  void make_key(const Block& block, const Values& values) {
+    key_.clear();
+    for (const size_t id : block.words) {
+      const Shape* shape = find_value(id, values);
+      key_.push_back(shape == nullptr ? -1 : static_cast<int64_t>(shape->dtype));
       if (shape == nullptr) continue;
-      append(static_cast<int64_t>(shape->dims.size()));
-      for (const int64_t dim : shape->dims) append(dim);
+      key_.push_back(static_cast<int64_t>(shape->dims.size()));
+      key_.insert(key_.end(), shape->dims.begin(), shape->dims.end());
     }
     for (const std::string& name : block.integers) {
       const auto found = env_->find(name);
-      if (found != env_->end()) append(found->second);
+      if (found != env_->end()) key_.push_back(found->second);
     }
-    return key;
   }
 
   std::optional<Typed> type_block(const Clause& clause, const Block& block, const Values& values) {
     std::vector<std::pair<std::string, Shape>> tensors;
-    for (const std::string& name : block.words)
-      if (const Shape* shape = find_value(name, values)) tensors.emplace_back(name, *shape);
+    for (const size_t id : block.words)
+      if (const Shape* shape = find_value(id, values)) tensors.emplace_back(ids_.text(id), *shape);
     Diagnostics inner(source_);
     const auto module = parse(clause, tensors, inner);
     if (names_grew_) return std::nullopt;
@@ -323,13 +365,35 @@ class SemanticsCheck {
         error(instruction.where, fmt::format("the name '{}' is already taken", instruction.name));
         return std::nullopt;
       }
-      results.emplace_back(Name{instruction.name, instruction.where}, instruction.shape);
+      results.push_back(
+          {{instruction.name, instruction.where}, ids_.id(instruction.name), instruction.shape});
     }
     return results;
   }
 
-  // The identifiers of a block: a superset of the values that it names.
-  std::set<std::string, std::less<>> words_of(const Clause& clause) const {
+  // The identifiers of a block that may be values, sorted by name: a superset of those that it uses. Values
+  // come from operands, states, reads and statements of semantics blocks.
+  std::vector<size_t> words_of(const Clause& clause) {
+    std::vector<size_t> words;
+    for (const std::string& word : identifiers(clause)) {
+      const size_t id = ids_.id(word);
+      if (given_.find(id) != nullptr || sources_.count(id) != 0) words.push_back(id);
+    }
+    return words;
+  }
+
+  // Names that clauses (and those inside of their branches) may give to values.
+  void collect_sources(const std::vector<Clause>& clauses) {
+    for (const Clause& clause : clauses) {
+      if (clause.kind == ClauseKind::kRead) sources_.insert(ids_.id(clause.name.text));
+      if (clause.kind == ClauseKind::kSem)
+        for (const std::string& word : identifiers(clause, true)) sources_.insert(ids_.id(word));
+      collect_sources(clause.body);
+    }
+  }
+
+  // Words of a block; with `assigned` only those before a '='.
+  std::set<std::string, std::less<>> identifiers(const Clause& clause, bool assigned = false) const {
     std::set<std::string, std::less<>> words;
     const std::string_view text = source_.text().substr(clause.sem_offset, clause.sem_length);
     const auto in_word = [&](size_t at) {
@@ -338,7 +402,9 @@ class SemanticsCheck {
     for (size_t begin = 0; begin < text.size();) {
       size_t end = begin;
       while (in_word(end)) ++end;
-      if (end > begin) words.emplace(text.substr(begin, end - begin));
+      const size_t next = assigned ? text.find_first_not_of(" \t\r\n", end) : end;
+      const bool wanted = !assigned || (next != std::string_view::npos && text[next] == '=');
+      if (end > begin && wanted) words.emplace(text.substr(begin, end - begin));
       begin = end + 1;
     }
     return words;
@@ -376,10 +442,11 @@ class SemanticsCheck {
   }
 
   const Shape* value_of(const Name& name, const Values& values) {
-    if (const Shape* shape = find_value(name.text, values)) return shape;
+    if (const Shape* shape = find_value(ids_.id(name.text), values)) return shape;
     std::vector<std::string> names;
-    for (const auto& item : values) names.emplace_back(item.first);
-    for (const auto& item : given_) names.push_back(item.first);
+    for (size_t id = 0; id < ids_.size(); ++id)
+      if (find_value(id, values) != nullptr) names.push_back(ids_.text(id));
+    std::sort(names.begin(), names.end());
     const std::string near = nearest_name(name.text, names);
     error(name.where, fmt::format("no value '{}' on this path", name.text),
           near.empty() ? "values are read by 'read' or computed in 'sem'"
@@ -437,10 +504,15 @@ class SemanticsCheck {
   InstrContext& c_;
   const Source& source_;
   Env params_;
-  std::map<std::string, Shape, std::less<>> given_;  // operands as scalars, and states
-  std::deque<Shape> slices_;                         // of the current assignment
+  Names ids_;
+  std::set<size_t> sources_;        // names of reads and statements
+  std::deque<Shape> given_shapes_;  // operands as scalars, and states
+  Values given_;
+  Values values_;             // of the current assignment
+  std::deque<Shape> slices_;  // of the current assignment
   std::map<std::pair<size_t, size_t>, Expr> exprs_;
   std::map<size_t, Block> blocks_;  // by offset
+  Key key_;                         // of the block at hand
   const Path* path_ = nullptr;
   const Env* env_ = nullptr;
   std::vector<std::string> names_;   // integer names that the types of the path may depend on
