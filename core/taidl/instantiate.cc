@@ -6,12 +6,12 @@
 #include <set>
 
 #include "core/base/hash.h"
-#include "core/base/text.h"
 #include "core/taidl/checker.h"
 #include "core/taidl/constants.h"
 #include "core/taidl/lexer.h"
 #include "core/taidl/message.h"
 #include "core/taidl/model.h"
+#include "core/taidl/parameters.h"
 #include "core/taidl/parser.h"
 #include "core/taidl/printer.h"
 #include "core/taidl/scope.h"
@@ -26,18 +26,19 @@ class Instantiation {
  public:
   Instantiation(const Spec& spec, std::span<const std::pair<std::string, int64_t>> overrides,
                 Diagnostics& diagnostics)
-      : spec_(spec), overrides_(overrides), diagnostics_(diagnostics), constants_(diagnostics) {}
+      : spec_(spec),
+        diagnostics_(diagnostics),
+        constants_(diagnostics),
+        parameters_(spec, overrides, constants_, diagnostics) {}
 
   Result<Model> run() {
     model_.target = spec_.target.text;
     model_.title = spec_.title;
     model_.where = spec_.target.where;
     storage();
-    check_overrides();
-    choose_profile();
-    params();
-    profiles();
-    constraints();
+    unique(spec_.profiles, "profile");
+    parameters_.resolve(model_);
+    for (const ParamDecl& decl : spec_.params) declare(decl.name, Symbol::kParam);
     formats();
     for (const Name& engine : spec_.engines)
       if (declare(engine, Symbol::kEngine)) model_.engines.push_back(engine.text);
@@ -53,45 +54,13 @@ class Instantiation {
     unique(spec_.rules, "rule");
     for (const RuleDecl& decl : spec_.rules) rule(decl);
     ZB_TRY(diagnostics_.status());
-    model_.hash = hash_bytes(print_spec(with_values())).hex();
+    model_.hash = hash_bytes(print_spec(parameters_.with_values())).hex();
     return std::move(model_);
   }
 
  private:
   void error(Location where, std::string message, std::string hint = {}) {
     if (!too_many(diagnostics_)) diagnostics_.error(where, std::move(message), std::move(hint));
-  }
-
-  // The spec whose parameters have these values without profiles and overrides.
-  Spec with_values() const {
-    Spec spec = spec_;
-    for (ParamDecl& param : spec.params) {
-      if (const Setting* setting = setting_of(param.name.text)) param.value = setting->value;
-      if (const int64_t* value = override_of(param.name.text))
-        param.value = make_int(*value, param.value.where);
-    }
-    spec.profiles.clear();
-    spec.profile.reset();
-    return spec;
-  }
-
-  const int64_t* override_of(std::string_view name) const {
-    const int64_t* value = nullptr;
-    for (const auto& item : overrides_)
-      if (item.first == name) value = &item.second;  // the last one wins, as on a command line
-    return value;
-  }
-
-  void check_overrides() {
-    std::vector<std::string> names;
-    for (const ParamDecl& param : spec_.params) names.push_back(param.name.text);
-    for (const auto& item : overrides_)
-      if (std::find(names.begin(), names.end(), item.first) == names.end()) {
-        const std::string near = nearest_name(item.first, names);
-        error({}, fmt::format("no parameter '{}' in target {}", item.first, spec_.target.text),
-              near.empty() ? fmt::format("the parameters are {}", fmt::join(names, ", "))
-                           : fmt::format("did you mean '{}'?", near));
-      }
   }
 
   // Enters a name into the one namespace of declarations.
@@ -122,94 +91,6 @@ class Instantiation {
     error(spec_.storage->where, fmt::format("unknown storage format '{}'", model_.storage),
           near.empty() ? fmt::format("the storage formats are {}", fmt::join(formats, ", "))
                        : fmt::format("did you mean '{}'?", near));
-  }
-
-  void choose_profile() {
-    unique(spec_.profiles, "profile");
-    if (!spec_.profile) return;
-    std::vector<std::string> names;
-    for (const ProfileDecl& profile : spec_.profiles) {
-      names.push_back(profile.name.text);
-      if (profile_ == nullptr && profile.name.text == spec_.profile->text) profile_ = &profile;
-    }
-    model_.profile = spec_.profile->text;
-    if (profile_ != nullptr) return;
-    const std::string near = nearest_name(spec_.profile->text, names);
-    error(spec_.profile->where, fmt::format("no profile '{}'", spec_.profile->text),
-          !near.empty()   ? fmt::format("did you mean '{}'?", near)
-          : names.empty() ? "write it as: profile NAME { PARAMETER = VALUE; }"
-                          : fmt::format("the profiles are {}", fmt::join(names, ", ")));
-  }
-
-  const Setting* setting_of(std::string_view param) const {
-    if (profile_ == nullptr) return nullptr;
-    for (const Setting& setting : profile_->settings)
-      if (setting.param.text == param) return &setting;
-    return nullptr;
-  }
-
-  // Every setting names a parameter, once; the values of the profiles that do not hold are numbers too.
-  void profiles() {
-    for (const ProfileDecl& profile : spec_.profiles) {
-      std::set<std::string> seen;
-      for (const Setting& setting : profile.settings) {
-        const Symbol* symbol = scope_.find(setting.param.text);
-        if (symbol == nullptr)
-          error(setting.param.where, fmt::format("no parameter '{}'", setting.param.text),
-                scope_.hint(setting.param.text, {Symbol::kParam}));
-        if (!seen.insert(setting.param.text).second)
-          error(setting.param.where,
-                fmt::format("profile {} sets '{}' twice", profile.name.text, setting.param.text));
-        if (&profile != profile_) constants_.number(setting.value, "the value of a parameter");
-      }
-    }
-  }
-
-  void constraints() {
-    for (const ConstraintDecl& decl : spec_.constraints) {
-      check_message(decl.message, decl.message_where, scope_, diagnostics_);
-      const auto holds = condition(decl.condition, "a requirement");
-      if (holds && !*holds) error(decl.condition.where, fold_message(decl.message, constants_.env()));
-    }
-  }
-
-  // The truth of a condition over parameters, or nothing after an error.
-  std::optional<bool> condition(const Expr& expr, std::string_view what) {
-    Scope scope;
-    for (const ParamDecl& param : spec_.params) scope.add(param.name.text, Symbol::kParam);
-    if (!require_type(expr, ExprType::kCondition, what, scope, diagnostics_)) return std::nullopt;
-    const Value value = evaluate(expr, constants_.env());
-    if (value.known()) return value.number != 0;
-    error(value.failed() ? value.where : Location(expr.where),
-          value.failed() ? value.message : "this is not known before a program runs");
-    return std::nullopt;
-  }
-
-  void params() {
-    for (const ParamDecl& decl : spec_.params) {
-      const Setting* setting = setting_of(decl.name.text);
-      const Expr& written = setting != nullptr ? setting->value : decl.value;
-      auto value = constants_.number(written, "the value of a parameter");
-      const int64_t* override_value = override_of(decl.name.text);
-      if (override_value != nullptr) value = *override_value;
-      if (decl.domain) check_param_domain(decl, written.where, value, override_value != nullptr);
-      declare(decl.name, Symbol::kParam);
-      // After an error any value serves to find further errors.
-      constants_.define(decl.name.text, value.value_or(1));
-      model_.params.push_back({decl.name.text, value.value_or(1), override_value != nullptr});
-    }
-  }
-
-  void check_param_domain(const ParamDecl& decl, Location written, std::optional<int64_t> value,
-                          bool overridden) {
-    const auto domain =
-        constants_.domain(*decl.domain, fmt::format("the domain of parameter {}", decl.name.text));
-    if (!domain || !value || domain->contains(*value)) return;
-    DomainExpr folded = *decl.domain;
-    for (Expr& expr : folded.values) expr = fold(expr, constants_.env());
-    error(overridden ? Location(decl.domain->where) : written,
-          fmt::format("parameter {} is {}{}, outside of its domain {}", decl.name.text, *value,
-                      overridden ? " by override" : "", print_domain(folded)));
   }
 
   void formats() {
@@ -274,7 +155,8 @@ class Instantiation {
   }
 
   void state(const StateDecl& decl) {
-    if (decl.condition && !condition(*decl.condition, "the 'when' of a state").value_or(true)) return;
+    if (decl.condition && !parameters_.condition(*decl.condition, "the 'when' of a state").value_or(true))
+      return;
     State out;
     out.name = decl.name.text;
     out.where = decl.name.where;
@@ -314,7 +196,9 @@ class Instantiation {
   }
 
   void instr(const InstrDecl& decl) {
-    if (decl.condition && !condition(*decl.condition, "the 'when' of an instruction").value_or(true)) return;
+    if (decl.condition &&
+        !parameters_.condition(*decl.condition, "the 'when' of an instruction").value_or(true))
+      return;
     Instr out;
     out.name = decl.name.text;
     out.where = decl.name.where;
@@ -424,12 +308,11 @@ class Instantiation {
   }
 
   const Spec& spec_;
-  std::span<const std::pair<std::string, int64_t>> overrides_;
   Diagnostics& diagnostics_;
   Model model_;
-  const ProfileDecl* profile_ = nullptr;  // the one that holds
   Scope scope_;
   Constants constants_;
+  Parameters parameters_;
   std::set<std::string> unique_names_;
 };
 
