@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/hash.h"
+#include "core/base/text.h"
 #include "core/taidl/checker.h"
 #include "core/taidl/constants.h"
 #include "core/taidl/lexer.h"
