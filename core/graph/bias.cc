@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "core/graph/rewriter.h"
+#include "core/graph/recognisers.h"
 
 namespace zomboss::graph {
 namespace {

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/graph/flatten.h"
+#include "core/graph/recognisers.h"
 
 namespace zomboss::graph {
 namespace {
@@ -15,24 +16,49 @@ struct Recogniser {
   std::optional<uint32_t> (*recognise)(Rewriter&, uint32_t);
 };
 
+// Tried in this order; what one returns goes on to the later ones.
 constexpr std::array kRecognisers = std::to_array<Recogniser>({
     {"dot", recognise_matmul},
+    {"matmul", recognise_attention},
     {"add", recognise_bias},
+    {"add", recognise_norm_shift},
+    {"add", recognise_rope_sum},
+    {"subtract", recognise_rope_sum},
+    {"multiply", recognise_softmax},
+    {"divide", recognise_softmax},
+    {"multiply", recognise_norm},
+    {"divide", recognise_norm},
+    {"multiply", recognise_activation},
+    {"divide", recognise_activation},
     {"maximum", recognise_relu},
+    {"concatenate", recognise_rope_join},
+    {"reshape", recognise_rope_join},
+    {"reshape", fold_reshapes},
+    {"transpose", fold_attention_transpose},
     {"convert", recognise_quantize},
+    {"convert", fold_result_convert},
 });
+
+// Replaces node `id` by its recognised form, if it has one.
+void recognise(Rewriter& rewriter, uint32_t id) {
+  for (const Recogniser& recogniser : kRecognisers) {
+    if (rewriter.node(id).op != recogniser.op) continue;
+    const auto by = recogniser.recognise(rewriter, id);
+    if (!by || *by == id) continue;
+    rewriter.replace(id, *by);
+    id = *by;
+  }
+}
 
 }  // namespace
 
 Result<Graph> build_graph(const hlo::Module& module, Diagnostics& diagnostics) {
   ZB_ASSIGN(Flattened flat, flatten(module, diagnostics));
   const size_t count = flat.rewriter.size();  // nodes that recognisers add are final
+  flat.rewriter.count_uses(flat.outputs);
   for (uint32_t id = 0; id < count; ++id) {
-    for (const Recogniser& recogniser : kRecognisers) {
-      if (flat.rewriter.node(id).op != recogniser.op) continue;
-      if (const auto by = recogniser.recognise(flat.rewriter, id)) flat.rewriter.replace(id, *by);
-      break;
-    }
+    flat.rewriter.note_number(id);
+    recognise(flat.rewriter, id);
   }
   return flat.rewriter.finish(module.name, std::move(flat.inputs), std::move(flat.outputs));
 }

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/graph/rewriter.h"
+#include "core/graph/recognisers.h"
 #include "core/graph/types.h"
 
 namespace zomboss::graph {

@@ -19,6 +19,26 @@ constexpr std::array kOps = std::to_array<OpInfo>({
      "f32(x) * f32(scale) in f32, rounded to nearest even, plus zero_point, limited to [low, high]; NaN "
      "gives 0"},
     {"relu", 1, "", "the larger of x and 0; NaN stays NaN"},
+    {"softmax", 1, "dims:ints", "exp(x) over its sum along dims[0]"},
+    {"layer_norm", -1, "dims:ints epsilon:float scale:int shift:int",
+     "(x - mean) / sqrt(variance + epsilon) over dims, ascending; then times the next operand if scale is 1, "
+     "plus the next if shift is 1, which both have exactly these dims"},
+    {"rms_norm", -1, "dims:ints epsilon:float scale:int",
+     "x / sqrt(mean of x squared + epsilon) over dims, ascending; then times operand 1 if scale is 1, which "
+     "has exactly these dims"},
+    {"silu", 1, "", "x * logistic(x)"},
+    {"gelu", 1, "form:text",
+     "erf: x / 2 * (1 + erf(x / sqrt 2)); tanh: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))); "
+     "sigmoid: x * logistic(1.702 x)"},
+    {"rope", 3, "dims:ints layout:text table:text",
+     "operands x, cos, sin, whose dims lie along dims of x; pairs (a, b) of the last dim of x become "
+     "(a cos - b sin, b cos + a sin); layout half: a in the first half, interleaved: a at even places; table "
+     "full: the tables' last dim is that of x, half: one entry a pair"},
+    {"attention", -1, "equation:text mask:text scale:float",
+     "operands q, k, v and perhaps a mask, result softmax(scale * q k + mask) v; equation, such as "
+     "qhgd,khd,khe->qhge, names the dims: q and k positions, d features of q and k, e of v, g queries that "
+     "share k and v, others batch; mask none, causal (key <= query), additive, or boolean (true = keep; "
+     "where nothing is kept the mean of v)"},
 
     {"abs", 1, "", "absolute value; the lowest integer stays"},
     {"add", 2, "", "sum"},

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/graph/rewriter.h"
+#include "core/graph/recognisers.h"
 #include "core/hlo/number.h"
 
 namespace zomboss::graph {

@@ -1,8 +1,10 @@
 #include "core/graph/rewriter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "core/graph/scalar.h"
 #include "core/hlo/number.h"
 
 namespace zomboss::graph {
@@ -25,8 +27,21 @@ std::optional<std::vector<int64_t>> unit_reshape(const std::vector<int64_t>& fro
   return source;
 }
 
-// For each dim of a data movement's result the dim of its operand, or -1; nothing when it is no such
-// movement.
+bool represents(DType dtype, double value) {
+  if (hlo::is_float(dtype)) return hlo::decode(dtype, hlo::encode(dtype, value)) == value;
+  if (!hlo::is_integer(dtype)) return false;
+  return value == std::trunc(value) && value >= static_cast<double>(hlo::integer_min(dtype)) &&
+         value <= static_cast<double>(hlo::integer_max(dtype)) && std::fabs(value) < 0x1p53;
+}
+
+bool follows_every_dim(const std::vector<int64_t>& source, size_t base_rank) {
+  size_t followed = 0;
+  for (const int64_t dim : source) followed += dim >= 0 ? 1 : 0;
+  return followed == base_rank;
+}
+
+}  // namespace
+
 std::optional<std::vector<int64_t>> dim_sources(const Rewriter& rewriter, uint32_t id) {
   const Node& node = rewriter.node(id);
   if (node.op == "transpose") return node.ints("dims");
@@ -44,21 +59,6 @@ std::optional<std::vector<int64_t>> dim_sources(const Rewriter& rewriter, uint32
   return source;
 }
 
-bool represents(DType dtype, double value) {
-  if (hlo::is_float(dtype)) return hlo::decode(dtype, hlo::encode(dtype, value)) == value;
-  if (!hlo::is_integer(dtype)) return false;
-  return value == std::trunc(value) && value >= static_cast<double>(hlo::integer_min(dtype)) &&
-         value <= static_cast<double>(hlo::integer_max(dtype)) && std::fabs(value) < 0x1p53;
-}
-
-bool follows_every_dim(const std::vector<int64_t>& source, size_t base_rank) {
-  size_t followed = 0;
-  for (const int64_t dim : source) followed += dim >= 0 ? 1 : 0;
-  return followed == base_rank;
-}
-
-}  // namespace
-
 uint32_t Rewriter::add(Node node) {
   const auto id = static_cast<uint32_t>(nodes_.size());
   nodes_.push_back(std::move(node));
@@ -74,6 +74,21 @@ uint32_t Rewriter::add(std::string op, std::vector<uint32_t> operands, hlo::Shap
   node.name = nodes_[origin].name;
   node.where = nodes_[origin].where;
   return add(std::move(node));
+}
+
+void Rewriter::replace(uint32_t node, uint32_t by) {
+  replaced_[node] = by;
+  if (uses_.size() < nodes_.size()) uses_.resize(nodes_.size(), 0);
+  uses_[by] += uses_[node];
+}
+
+void Rewriter::count_uses(const std::vector<uint32_t>& outputs) {
+  uses_.assign(nodes_.size(), 0);
+  budget_ += 64 * nodes_.size();
+  for (const Node& node : nodes_) {
+    for (const uint32_t operand : node.operands) ++uses_[operand];
+  }
+  for (const uint32_t output : outputs) ++uses_[output];
 }
 
 uint32_t Rewriter::resolve(uint32_t node) const {
@@ -97,6 +112,42 @@ std::optional<double> Rewriter::constant_value(uint32_t id) {
   const bool exact = hlo::dtype_bits(dtype) < 64 || hlo::is_float(dtype) || std::fabs(number) < 0x1p53;
   if (!std::isnan(number) && exact) value = number;
   return value;
+}
+
+bool Rewriter::spend(size_t steps) {
+  budget_ -= std::min(budget_, steps);
+  return budget_ > 0;
+}
+
+void Rewriter::note_number(uint32_t id) {
+  if (numbers_.size() <= id) numbers_.resize(size_t{id} + 1);
+  numbers_[id] = computed_number(id);
+}
+
+std::optional<double> Rewriter::computed_number(uint32_t id) {
+  const Node& node = nodes_[id];
+  if (node.op == "constant") return constant_value(id);
+  if (node.op == "broadcast" || node.op == "reshape" || node.op == "transpose") {
+    return number(node.operands[0]);
+  }
+  if (node.op == "select") {  // the other branch may be NaN
+    const auto chosen = number(node.operands[0]);
+    return chosen ? number(node.operands[*chosen != 0 ? 1 : 2]) : std::nullopt;
+  }
+  std::vector<double> arguments;
+  for (const uint32_t operand : node.operands) {
+    const auto argument = number(operand);
+    if (!argument) return std::nullopt;
+    arguments.push_back(*argument);
+  }
+  if (arguments.empty()) return std::nullopt;
+  const std::optional<double> value = scalar_value(node, arguments);
+  if (!value || std::isnan(*value)) return std::nullopt;
+  if (hlo::is_float(node.shape.dtype)) {
+    return hlo::decode(node.shape.dtype, hlo::encode(node.shape.dtype, *value));
+  }
+  const bool holds = node.shape.dtype == DType::Pred || represents(node.shape.dtype, *value);
+  return holds ? value : std::nullopt;
 }
 
 std::optional<double> Rewriter::uniform(uint32_t id) {

@@ -23,7 +23,7 @@ class Rewriter {
   uint32_t add(std::string op, std::vector<uint32_t> operands, hlo::Shape shape, uint32_t origin);
 
   // Users of `node` use `by` from now on. `node` must not have been replaced before.
-  void replace(uint32_t node, uint32_t by) { replaced_[node] = by; }
+  void replace(uint32_t node, uint32_t by);
   uint32_t resolve(uint32_t node) const;
 
   const Node& node(uint32_t id) const { return nodes_[id]; }
@@ -31,6 +31,22 @@ class Rewriter {
   // Operand number `index` of `id`, resolved.
   uint32_t operand(uint32_t id, size_t index) const { return resolve(nodes_[id].operands[index]); }
   size_t size() const { return nodes_.size(); }
+
+  // Counts the operands and outputs that refer to each node; later nodes inherit from those they replace.
+  void count_uses(const std::vector<uint32_t>& outputs);
+  uint32_t uses(uint32_t id) const { return id < uses_.size() ? uses_[id] : 0; }
+
+  // The number that all elements of a node have, also when arithmetic on constants gives it (sqrt of 64).
+  // Rounded as the node's type says, by f64 functions: for recognisers whose operators round anyway.
+  // Nothing for NaN, for nodes that `note_number` has not seen, and for those that recognisers added.
+  std::optional<double> number(uint32_t id) const {
+    return id < numbers_.size() ? numbers_[id] : std::nullopt;
+  }
+  void note_number(uint32_t id);  // for each node in order, once its operands are final
+
+  // Takes from the steps that the recognisers may look at in all, 64 a node; false when they are used up. For
+  // walks that may see the same nodes from many places.
+  bool spend(size_t steps);
 
   // The value of a node whose elements are all the same compile-time number, seen through broadcast, reshape,
   // transpose and converts that keep the number. Nothing for NaN or what f64 does not hold exactly.
@@ -41,10 +57,14 @@ class Rewriter {
 
  private:
   std::optional<double> constant_value(uint32_t id);
+  std::optional<double> computed_number(uint32_t id);
 
   std::vector<Node> nodes_;
   std::vector<uint32_t> replaced_;  // itself when it is not
   std::map<uint32_t, std::optional<double>> constant_values_;
+  std::vector<uint32_t> uses_;
+  size_t budget_ = size_t{1} << 20;
+  std::vector<std::optional<double>> numbers_;
 };
 
 // A node seen as a broadcast of another one: dim d of `node` follows dim source[d] of `base`, or repeats when
@@ -56,11 +76,8 @@ struct BroadcastView {
 };
 BroadcastView broadcast_view(const Rewriter& rewriter, uint32_t node);
 
-// The recognisers: each looks at a node whose operands are final and returns the node that takes its place,
-// or nothing.
-std::optional<uint32_t> recognise_matmul(Rewriter& rewriter, uint32_t id);    // matmul.cc, at dot
-std::optional<uint32_t> recognise_bias(Rewriter& rewriter, uint32_t id);      // bias.cc, at add
-std::optional<uint32_t> recognise_relu(Rewriter& rewriter, uint32_t id);      // quantize.cc, at maximum
-std::optional<uint32_t> recognise_quantize(Rewriter& rewriter, uint32_t id);  // quantize.cc, at convert
+// For each dim of the result of a transpose, broadcast, or reshape that only adds and drops dims of size 1,
+// the dim of its operand, or -1 (also for dims of size 1 of a reshape); nothing for other nodes.
+std::optional<std::vector<int64_t>> dim_sources(const Rewriter& rewriter, uint32_t id);
 
 }  // namespace zomboss::graph

@@ -8,6 +8,7 @@
 
 #include "core/hlo/number.h"
 #include "core/oracle/context.h"
+#include "core/oracle/graph_evaluate_float.h"
 #include "core/oracle/numeric.h"
 
 namespace zomboss::oracle {
@@ -247,6 +248,7 @@ Result<Value> eval_node(Context& context, const Node& node, std::span<const Valu
   if (node.op == "bias") return eval_bias(context, node, operands);
   if (node.op == "quantize") return eval_quantize(context, node, operands);
   if (node.op == "relu") return eval_relu(context, node, operands);
+  if (const GraphRule rule = find_float_rule(node.op)) return rule(context, node, operands);
   return eval_own(context, node, operands, instruction);
 }
 

@@ -223,13 +223,6 @@ TEST(Recognition, KeepsTheValuesOfRandomMatmulsWithRandomEpilogues) {
 
 TEST(Recognition, KeepsTheValuesOfFloatPrograms) {
   const char* const kPrograms[] = {
-      // softmax over rows, as jax writes it
-      "x = f32[3,5] parameter(0)\nlo = f32[] constant(-inf)\nm = f32[3] reduce(x, lo), dimensions={1}, "
-      "to_apply=max\n"
-      "b = f32[3,5] broadcast(m), dimensions={0}\ns = f32[3,5] subtract(x, b)\ne = f32[3,5] "
-      "exponential(s)\nz = f32[] "
-      "constant(0)\nt = f32[3] reduce(e, z), dimensions={1}, to_apply=sum\nu = f32[3,5] broadcast(t), "
-      "dimensions={0}\nROOT r = f32[3,5] divide(e, u)\n",
       // bf16 matmul with an f32 result, transposed operand, bias, relu
       "x = bf16[3,4] parameter(0)\nw = bf16[5,4] parameter(1)\nv = f32[5] parameter(2)\nxf = f32[3,4] "
       "convert(x)\nwf = "
