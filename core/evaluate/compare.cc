@@ -93,14 +93,12 @@ bool add_output(const Tensor& expected, const Tensor& got, size_t output, const 
 }
 
 // Why the comparison was not accepted.
-std::string reason(const Comparison& comparison, const wire::ContractT& contract) {
-  if (contract.acceptance == wire::Acceptance::Exact)
+std::string reason(const Comparison& comparison) {
+  if (comparison.exact)
     return fmt::format("{} of {} elements differ, worst by {}; first: {}", comparison.mismatches,
                        comparison.elements, comparison.worst_error, comparison.first_difference);
-  std::string text = fmt::format(
-      "{} of {} elements are outside the tolerance (match rate {:.2f} %); worst by {:.3g} tolerances: {}",
-      comparison.mismatches, comparison.elements, 100 * comparison.match_rate(), comparison.worst_tolerances,
-      comparison.worst_difference);
+  std::string text = fmt::format("{} of {} elements are outside the tolerance, {}", comparison.mismatches,
+                                 comparison.elements, comparison.summary());
   if (!comparison.first_difference.empty() && comparison.first_difference != comparison.worst_difference)
     text += "; first: " + comparison.first_difference;
   return text;
@@ -108,9 +106,18 @@ std::string reason(const Comparison& comparison, const wire::ContractT& contract
 
 }  // namespace
 
+std::string Comparison::summary() const {
+  if (exact && mismatches == 0) return fmt::format("{} elements equal", elements);
+  std::string text = fmt::format("match rate {:.2f} %", 100 * match_rate());
+  if (worst_difference.empty()) return text;
+  if (exact) return text + fmt::format(", worst by {} ({})", worst_error, worst_difference);
+  return text + fmt::format(", worst {:.3g} tolerances ({})", worst_tolerances, worst_difference);
+}
+
 Comparison compare(std::span<const Tensor> expected, std::span<const Tensor> got,
                    const wire::ContractT& contract) {
   Comparison comparison;
+  comparison.exact = contract.acceptance == wire::Acceptance::Exact;
   if (expected.size() != got.size()) {
     comparison.reason = fmt::format("{} outputs, expected {}", got.size(), expected.size());
     return comparison;
@@ -126,9 +133,9 @@ Comparison compare(std::span<const Tensor> expected, std::span<const Tensor> got
   bool near = true;
   for (size_t i = 0; i < expected.size(); ++i)
     near = add_output(expected[i], got[i], i, contract, comparison) && near;
-  const double needed = contract.acceptance == wire::Acceptance::Exact ? 1.0 : contract.match_rate;
+  const double needed = comparison.exact ? 1.0 : contract.match_rate;
   comparison.accepted = near && comparison.match_rate() >= needed;
-  if (!comparison.accepted) comparison.reason = reason(comparison, contract);
+  if (!comparison.accepted) comparison.reason = reason(comparison);
   return comparison;
 }
 

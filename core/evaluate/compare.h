@@ -13,6 +13,7 @@ namespace zomboss::evaluate {
 
 struct Comparison {
   bool accepted = false;
+  bool exact = true;  // the acceptance; else within a tolerance
   uint64_t elements = 0;
   uint64_t mismatches = 0;  // elements outside the tolerance (exact: different bits)
   double worst_error = 0;   // largest |candidate - oracle|; infinite when one is not finite and they differ
@@ -21,6 +22,9 @@ struct Comparison {
                                  // empty when all values are equal
   std::string first_difference;  // "output 0 at [3,17]: got -4, expected 12"; empty when all elements match
   std::string reason;            // why it was not accepted; empty when it was
+
+  // For people: "96 elements equal", or "match rate 99.98 %, worst 1.3 tolerances (output 0 at ...)".
+  std::string summary() const;
 
   double match_rate() const {
     return elements == 0 ? 1.0 : 1.0 - static_cast<double>(mismatches) / static_cast<double>(elements);

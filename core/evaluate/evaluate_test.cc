@@ -87,12 +87,17 @@ TEST(Compare, NamesTheWorstElementAndTheMatchRate) {
   EXPECT_EQ(comparison.worst_difference, "output 0 at [3]: got 1.2999999523162842, expected 1");
   EXPECT_EQ(
       comparison.reason,
-      "3 of 4 elements are outside the tolerance (match rate 25.00 %); worst by 3 tolerances: output 0 at "
-      "[3]: got 1.2999999523162842, expected 1; first: output 0 at [0]: got 1.149999976158142, expected 1");
+      "3 of 4 elements are outside the tolerance, match rate 25.00 %, worst 3 tolerances (output 0 at "
+      "[3]: got 1.2999999523162842, expected 1); first: output 0 at [0]: got 1.149999976158142, expected 1");
   const Comparison accepted = compare_one(floats({1, 1}), floats({1, 1.05f}), tolerance());
   EXPECT_TRUE(accepted.accepted);
   EXPECT_EQ(accepted.worst_difference, "output 0 at [1]: got 1.0499999523162842, expected 1");
   EXPECT_EQ(accepted.first_difference, "");
+  EXPECT_EQ(
+      accepted.summary(),
+      "match rate 100.00 %, worst 0.5 tolerances (output 0 at [1]: got 1.0499999523162842, expected 1)");
+  const Tensor integers = make_tensor<int8_t>(DType::S8, {2}, {1, 2});
+  EXPECT_EQ(compare_one(integers, integers, exact()).summary(), "2 elements equal");
   EXPECT_EQ(compare_one(floats({1}), floats({1}), tolerance()).worst_difference, "");
 }
 

@@ -36,6 +36,7 @@ int run_check_command(const CommonOptions& common, const std::string& kernel, co
                  {"outcome", search::outcome_name(evaluation->outcome)},
                  {"match_rate", comparison.match_rate()},
                  {"worst_error", comparison.worst_error},
+                 {"worst_element", comparison.worst_difference},
                  {"reason", evaluation->reason},
                  {"latency", evaluation->latency},
                  {"unit", evaluation->unit},
@@ -46,6 +47,7 @@ int run_check_command(const CommonOptions& common, const std::string& kernel, co
     fmt::print("{}: verified, {} elements, match rate {:.2f} %, {} {} ({})\n", kernel, comparison.elements,
                100 * comparison.match_rate(), evaluation->latency, evaluation->unit,
                evaluation->simulation.simulator);
+    if (!comparison.exact) fmt::print("  {}\n", comparison.summary());
     for (const auto& counter : evaluation->simulation.counters)
       fmt::print("  {:<32} {}{}{}\n", counter->name, counter->value, counter->unit.empty() ? "" : " ",
                  counter->unit);

@@ -118,7 +118,7 @@ int run_compile_command(const CommonOptions& common, const IntentOptions& option
     return kExitSuccess;
   }
   print_plan(*completed->problem.surface, completed->plan);
-  fmt::print("verified: {} elements equal, {} {} ({})\n", compiled->evaluation.comparison.elements,
+  fmt::print("verified: {}, {} {} ({})\n", compiled->evaluation.comparison.summary(),
              compiled->evaluation.latency, compiled->evaluation.unit,
              compiled->evaluation.simulation.simulator);
   for (const std::string& file : compiled->exported.files) fmt::print("wrote {}\n", file);

@@ -112,6 +112,8 @@ Json candidate_json(const search::Candidate& candidate, uint32_t evaluation) {
   return {{"evaluation", evaluation},
           {"latency", candidate.evaluation.latency},
           {"verified_elements", candidate.evaluation.comparison.elements},
+          {"match_rate", candidate.evaluation.comparison.match_rate()},
+          {"worst_element", candidate.evaluation.comparison.worst_difference},
           {"plan", to_json(candidate.plan)},
           {"counters", counters}};
 }
@@ -207,6 +209,8 @@ void print_outcome(const Outcome& outcome) {
              report.candidate0.evaluation.comparison.elements);
   fmt::print("best          {} {} at evaluation {}\n", report.best.evaluation.latency, unit,
              report.best_evaluation);
+  if (const auto& comparison = report.best.evaluation.comparison; !comparison.exact)
+    fmt::print("accuracy      {}\n", comparison.summary());
   fmt::print("speed-up      {:.2f}x over Candidate-0\n", report.speedup());
   if (outcome.bound.has_value())
     fmt::print("lower bound   {:.0f} {} ({}); best reaches {:.0f} % of it\n", outcome.bound->latency, unit,

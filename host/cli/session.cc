@@ -114,10 +114,11 @@ Result<Problem> Session::problem(const std::string& hlo_path, const std::string&
   }
   Diagnostics diagnostics(source);
   const std::string name = std::filesystem::path(hlo_path).stem().string();
-  ZB_ASSIGN(problem.workload, evaluate::load_workload(source, name, contract, diagnostics));
+  ZB_ASSIGN(evaluate::Target * target, this->target());
+  ZB_ASSIGN(problem.workload,
+            evaluate::load_workload(source, name, contract, diagnostics, target->model().storage));
   for (const Diagnostic& diagnostic : diagnostics.all())
     fmt::print(stderr, "{}", diagnostics.render(diagnostic));
-  ZB_ASSIGN(evaluate::Target * target, this->target());
   ZB_ASSIGN(const wire::SurfaceT message, target->surface(problem.workload.encoded));
   auto full = mapping::from_wire(message);
   if (!full.ok())
