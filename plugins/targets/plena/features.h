@@ -1,0 +1,101 @@
+// What of a problem its decisions depend on. Pure; any thread.
+#pragma once
+
+#include <cmath>
+
+#include "plugins/targets/plena/machine_model.h"
+#include "plugins/targets/plena/problem/problem.h"
+
+namespace zomboss::plena {
+
+struct Features {
+  bool matmul = false, transposed_matmul = false;  // of several rows
+  bool matvec = false, transposed_matvec = false;  // of one row
+  bool attention = false, computed_keys = false, several_kv_heads = false, grouped = false, scaled = false;
+  bool scale_in_constant = false;  // a power of two
+  bool single_tile_heads = true;   // heads of one tile of columns
+  bool softmax = false, layer_norm = false, norm = false, gelu = false;
+  bool wide_softmax = false, wide_norm = false;  // rows of several tiles
+  bool vectors = false;                          // anything done vector by vector
+  bool vector_inputs = false, wide_inputs = false;
+  int64_t most_rows = 0;   // of a product
+  int64_t most_inner = 1;  // tiles
+  int64_t most_columns = 1;
+};
+
+inline Features features_of(const Problem& problem, const Machine& machine) {
+  Features f;
+  const auto tiles = [&](int64_t cols) { return (cols + machine.vlen - 1) / machine.vlen; };
+  const auto value = [&](ValueId id) -> const Value& { return problem.values[static_cast<size_t>(id)]; };
+  const auto product = [&](int64_t rows, int64_t inner, int64_t columns) {
+    f.most_rows = std::max(f.most_rows, rows);
+    f.most_inner = std::max(f.most_inner, inner);
+    f.most_columns = std::max(f.most_columns, columns);
+  };
+  for (const Stage& stage : problem.stages) {
+    const int64_t a_tiles = tiles(value(stage.a).cols);
+    if (stage.kind == StageKind::kMatmul) {
+      const bool one_row = value(stage.out).rows == 1;
+      (one_row ? f.matvec : f.matmul) = true;
+      if (stage.transposed) (one_row ? f.transposed_matvec : f.transposed_matmul) = true;
+      product(value(stage.out).rows / stage.batch, a_tiles, tiles(value(stage.out).cols));
+      continue;
+    }
+    f.vectors = true;
+    switch (stage.kind) {
+      case StageKind::kAttention: {
+        f.attention = true;
+        f.computed_keys = f.computed_keys || value(stage.b).origin == Origin::kStage;
+        f.several_kv_heads = f.several_kv_heads || stage.kv_heads > 1;
+        f.grouped = f.grouped || (stage.heads > stage.kv_heads && !stage.heads_in_rows);
+        f.scaled = f.scaled || stage.scale != 1;
+        int exponent = 0;
+        f.scale_in_constant =
+            f.scale_in_constant || (stage.scale != 1 && std::frexp(stage.scale, &exponent) == 0.5);
+        f.single_tile_heads =
+            f.single_tile_heads && tiles(stage.head_dim) == 1 && tiles(stage.value_dim) == 1;
+        const int64_t keys = value(stage.b).rows / (stage.heads_in_rows ? stage.kv_heads : 1);
+        f.wide_softmax = f.wide_softmax || tiles(keys) > 1;
+        f.softmax = true;
+        const int64_t group = stage.heads / stage.kv_heads;
+        const int64_t queries = value(stage.a).rows / (stage.heads_in_rows ? stage.heads : 1);
+        product(queries * group, std::max(tiles(stage.head_dim), tiles(keys)),
+                std::max(tiles(keys), tiles(stage.value_dim)));
+        break;
+      }
+      case StageKind::kSoftmax:
+        f.softmax = true;
+        f.wide_softmax = f.wide_softmax || a_tiles > 1;
+        break;
+      case StageKind::kLayerNorm:
+        f.layer_norm = true;
+        [[fallthrough]];
+      case StageKind::kRmsNorm:
+        f.norm = true;
+        f.wide_norm = f.wide_norm || a_tiles > 1;
+        break;
+      case StageKind::kMap:
+        f.gelu = f.gelu || stage.map == MapKind::kGeluErf || stage.map == MapKind::kGeluTanh;
+        break;
+      case StageKind::kRope: {
+        const int64_t width = value(stage.a).cols / stage.rope_heads;
+        if (stage.interleaved || width < 2 * machine.vlen) {
+          f.matmul = f.matmul || stage.interleaved || value(stage.a).origin != Origin::kInput ||
+                     width != machine.vlen;
+          product(value(stage.a).rows, 1, 1);
+        }
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  for (const Value& each : problem.values) {
+    if (each.origin == Origin::kStage || !each.as_rows || each.rows == 1) continue;
+    f.vector_inputs = true;
+    f.wide_inputs = f.wide_inputs || (tiles(each.cols) > 1 && each.rows > machine.prefetch_v_rows);
+  }
+  return f;
+}
+
+}  // namespace zomboss::plena

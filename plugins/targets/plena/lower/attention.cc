@@ -1,0 +1,271 @@
+// Attention per key head: scores, softmax over the keys, weighted sum of the values.
+#include <algorithm>
+#include <cmath>
+
+#include "plugins/targets/plena/lower/lowerer.h"
+
+namespace zomboss::plena {
+namespace {
+
+// Added to a score that must not count. Large against any score, small enough for bf16 and MX.
+constexpr float kMasked = -16384.0f;
+
+bool is_power_of_two(double value) {
+  int exponent = 0;
+  return value > 0 && std::frexp(value, &exponent) == 0.5 && exponent > -12 && exponent < 8;
+}
+
+}  // namespace
+
+// Keys or values that were computed on chip, in the HBM, from where the matrix SRAM can have them.
+HbmTensor Lowerer::store_heads(ValueId id, int64_t heads, int64_t width, bool heads_in_rows,
+                               const std::string& name) {
+  const Panel from = panel(id);
+  const int64_t step = machine_.writeback_v_rows;
+  if (heads_in_rows) {
+    const int64_t rows = value(id).rows / heads;
+    const HbmTensor tensor = add_tensor(name, heads, rows, width, true, -1, {});
+    const int64_t groups = (rows + step - 1) / step;
+    tape_.loop(heads, choices_.unroll_load, [&](const Affine& head) {
+      tape_.loop(tiles(width), choices_.unroll_load, [&](const Affine& tile) {
+        tape_.loop(groups, choices_.unroll_load, [&](const Affine& group) {
+          tape_.store_v(
+              from.at(head * rows + group * step, tile), tensor.place(machine_.vlen),
+              head * tensor.batch_offset(1) + group * (step * tensor.padded_cols) + tile * machine_.vlen);
+        });
+      });
+    });
+    return tensor;
+  }
+  const bool per_head = choices_.kv_layout == KvLayout::kPerHead && heads > 1;
+  const int64_t rows = value(id).rows;
+  const HbmTensor tensor = per_head ? add_tensor(name, heads, rows, width, true, -1, {})
+                                    : add_tensor(name, 1, rows, heads * width, true, -1, {});
+  const int64_t groups = (rows + step - 1) / step;
+  const int64_t head_tiles = tiles(width);
+  const int64_t outer = per_head ? heads : 1;
+  const int64_t inner = per_head ? head_tiles : tiles(heads * width);
+  tape_.loop(outer, choices_.unroll_load, [&](const Affine& head) {
+    tape_.loop(inner, choices_.unroll_load, [&](const Affine& tile) {
+      tape_.loop(groups, choices_.unroll_load, [&](const Affine& group) {
+        tape_.store_v(
+            from.at(group * step, head * head_tiles + tile), tensor.place(machine_.vlen),
+            head * tensor.batch_offset(1) + group * (step * tensor.padded_cols) + tile * machine_.vlen);
+      });
+    });
+  });
+  return tensor;
+}
+
+void Lowerer::stage_attention(const Stage& stage) {
+  const Value& query_value = value(stage.a);
+  const int64_t heads = stage.heads;
+  const int64_t group = heads / stage.kv_heads;
+  const int64_t keys = value(stage.b).rows / (stage.heads_in_rows ? stage.kv_heads : 1);
+  const int64_t queries = query_value.rows / (stage.heads_in_rows ? heads : 1);
+  const int64_t head_tiles = tiles(stage.head_dim);
+  const int64_t value_tiles = tiles(stage.value_dim);
+  Panel q = panel(stage.a);
+  const auto matrix_of = [&](ValueId id, int64_t width, const char* what) {
+    if (value(id).origin != Origin::kStage) return tensor_of(id);
+    tape_.region(stage.name + "." + what);
+    return store_heads(id, stage.kv_heads, width, stage.heads_in_rows, stage.name + "." + what);
+  };
+  const HbmTensor k = matrix_of(stage.b, stage.head_dim, "keys");
+  const HbmTensor v = matrix_of(stage.c, stage.value_dim, "values");
+  tape_.region(stage.name + ".scores");
+
+  // The scale: in the softmax, on the query, or in the constants that make the copies.
+  ScaleFold fold = choices_.scale_fold;
+  if (fold == ScaleFold::kCopies && (!broadcasts(choices_.scores) || !is_power_of_two(stage.scale)))
+    fold = ScaleFold::kScores;
+  std::optional<Panel> scaled;
+  if (fold == ScaleFold::kQuery && stage.scale != 1) {
+    const auto index = static_cast<size_t>(&stage - problem_.stages.data());
+    const bool last =
+        last_use_[static_cast<size_t>(stage.a)] == index && stage.a != stage.b && stage.a != stage.c;
+    const Panel to = last ? q : new_panel(query_value.rows, query_value.cols);
+    const ScalarId factor = tape_.constant(static_cast<float>(stage.scale));
+    each_vector(query_value.rows, q.tiles, [&](const Affine& row, const Affine& tile) {
+      tape_.vf(Opcode::kVMulVf, to.at(row, tile), q.at(row, tile), factor);
+    });
+    if (!last) scaled = to;
+    q = to;
+  }
+  const double softmax_scale = fold == ScaleFold::kScores ? stage.scale : 1;
+
+  std::optional<Panel> mask;
+  bool own_mask = false;
+  if (stage.mask == MaskKind::kAdditive) mask = panel(stage.d);
+  if (stage.mask == MaskKind::kCausal) {
+    std::vector<float> data(static_cast<size_t>(queries * keys));
+    for (int64_t row = 0; row < queries; ++row) {
+      for (int64_t col = 0; col < keys; ++col)
+        data[static_cast<size_t>(row * keys + col)] = col > row ? kMasked : 0.0f;
+    }
+    const HbmTensor tensor = add_tensor(stage.name + ".mask", 1, queries, keys, false, -1, std::move(data));
+    mask = new_panel(queries, keys, 0, machine_.prefetch_v_rows);
+    own_mask = true;
+    load_rows(tensor, *mask);
+  }
+
+  const Panel o = output_panel(stage, choices_.weighted);
+  const bool stacked =
+      !stage.heads_in_rows && choices_.stack_heads != 0 && group > 1 && head_tiles == 1 && value_tiles == 1;
+  const int64_t parts = stage.heads_in_rows || stacked ? 1 : group;  // products per key head
+  const int64_t rows = stage.heads_in_rows ? group * queries
+                       : stacked           ? (group - 1) * q.pitch + queries
+                                           : queries;
+  std::vector<std::pair<int64_t, int64_t>> ranges;  // rows of a product that are queries
+  if (stage.heads_in_rows) {
+    for (int64_t i = 0; i < group; ++i) ranges.emplace_back(i * queries, queries);
+  } else if (stacked) {
+    for (int64_t i = 0; i < group; ++i) ranges.emplace_back(i * q.pitch, queries);
+  } else {
+    ranges.emplace_back(0, queries);
+  }
+  const bool ones = choices_.row_sum == RowSum::kOnesColumn && choices_.weighted == ProductForm::kSpread;
+  const bool descending =
+      choices_.weighted == ProductForm::kShift || choices_.weighted == ProductForm::kRowShift;
+
+  for (int64_t index = 0; index < stage.kv_heads * parts; ++index) {
+    const int64_t product_index = descending ? stage.kv_heads * parts - 1 - index : index;
+    const int64_t kv = product_index / parts;
+    const int64_t head = stacked ? kv * group : product_index;
+    const int64_t base_row = stage.heads_in_rows ? kv * rows : 0;
+    const auto tile_offset = [&](const HbmTensor& tensor, int64_t width_tiles) {
+      return tensor.batch > 1 ? tensor.batch_offset(kv) : kv * width_tiles * machine_.vlen;
+    };
+    Panel s;
+    {
+      Stage shape;  // scores lie like an output of their product
+      const int64_t block = machine_.mlen;
+      const ProductForm form = choices_.scores;
+      const int64_t before = form == ProductForm::kShift ? 3 * block : form == ProductForm::kRowShift ? 3 : 0;
+      const int64_t after = form == ProductForm::kSpread  ? 4 * block
+                            : form == ProductForm::kShift ? block
+                                                          : 4;
+      s = new_panel(rows, keys, before, after);
+    }
+    tape_.region(stage.name + ".scores");
+    Product scores;
+    scores.rows = rows;
+    scores.inner = head_tiles;
+    scores.columns = tiles(keys);
+    scores.transposed = true;
+    scores.factor = fold == ScaleFold::kCopies ? stage.scale : 1;
+    scores.place = k.place(machine_.mlen);
+    scores.x = [&](const Affine& row, const Affine& tile) {
+      return stage.heads_in_rows ? q.at(row + base_row, tile) : q.at(row, tile + head * head_tiles);
+    };
+    scores.y = [&](const Affine& row, const Affine& tile) { return s.at(row, tile); };
+    scores.tile = [&](const Affine& inner, const Affine& column) {
+      return column * (machine_.mlen * k.padded_cols) + inner * machine_.mlen + tile_offset(k, head_tiles);
+    };
+    product(scores, choices_.scores);
+
+    tape_.region(stage.name + ".softmax");
+    soft_rows(s, s, ranges, keys, softmax_scale, mask, !ones);
+
+    tape_.region(stage.name + ".weighted");
+    Product weighted;
+    weighted.rows = rows;
+    weighted.inner = tiles(keys);
+    weighted.columns = value_tiles;
+    weighted.place = v.place(machine_.mlen);
+    weighted.x = [&](const Affine& row, const Affine& tile) { return s.at(row, tile); };
+    weighted.y = [&](const Affine& row, const Affine& tile) {
+      return stage.heads_in_rows ? o.at(row + base_row, tile) : o.at(row, tile + head * value_tiles);
+    };
+    weighted.tile = [&](const Affine& inner, const Affine& column) {
+      return inner * (machine_.mlen * v.padded_cols) + column * machine_.mlen + tile_offset(v, value_tiles);
+    };
+    std::optional<Panel> sums;
+    if (ones) {
+      weighted.constant_column = constant_tile("ones", [](int64_t, int64_t) { return 1.0f; });
+      sums = new_panel(rows, machine_.vlen, 0, machine_.broadcast_amount * machine_.mlen);
+      weighted.constant_y = [&](const Affine& row) { return sums->at(row, 0); };
+    }
+    product(weighted, choices_.weighted);
+    if (ones) {
+      for (const auto& [first, count] : ranges) {
+        tape_.loop(count, choices_.unroll_vector, [&, first = first](const Affine& row) {
+          const Affine sum = sums->at(row + first, 0);
+          tape_.v_reci(sum, sum);
+          for (int64_t tile = 0; tile < value_tiles; ++tile) {
+            const Affine to = weighted.y(row + first, tile);
+            tape_.vv(Opcode::kVMulVv, to, to, sum);
+          }
+        });
+      }
+      release_panel(*sums);
+    }
+    release_panel(s);
+  }
+  if (own_mask) release_panel(*mask);
+  if (scaled) release_panel(*scaled);
+  panels_[static_cast<size_t>(stage.out)] = o;
+}
+
+// exp(scale * (x + mask - max)) of rows, divided by its sum when `divide`.
+void Lowerer::soft_rows(const Panel& from, const Panel& to,
+                        const std::vector<std::pair<int64_t, int64_t>>& ranges, int64_t cols, double scale,
+                        const std::optional<Panel>& mask, bool divide) {
+  const int64_t count = tiles(cols);
+  const int64_t tail = cols % machine_.vlen;
+  std::optional<Panel> tail_row;
+  if (tail != 0)
+    tail_row =
+        constant_row("tail" + std::to_string(tail), [tail](int64_t i) { return i < tail ? 0.0f : kMasked; });
+  std::optional<Panel> added;  // the vectors of a row before they are summed
+  if (divide && choices_.row_sum != RowSum::kPerVector && count > 1) added = new_panel(1, machine_.vlen);
+  const ScalarId factor = scale == 1 ? kNoScalar : tape_.constant(static_cast<float>(scale));
+  for (const auto& [first, rows] : ranges) {
+    tape_.loop(rows, choices_.unroll_vector, [&, first = first](const Affine& row) {
+      const Affine at = row + first;
+      bool moved = false;
+      if (mask) {
+        for (int64_t t = 0; t < count; ++t)
+          tape_.vv(Opcode::kVAddVv, to.at(at, t), from.at(at, t), mask->at(row, t));
+        moved = true;
+      }
+      if (tail_row) {
+        for (int64_t t = 0; t + 1 < count && !moved && from.first != to.first; ++t)
+          tape_.vf(Opcode::kVAddVf, to.at(at, t), from.at(at, t), tape_.zero());
+        const Panel& source = moved ? to : from;
+        tape_.vv(Opcode::kVAddVv, to.at(at, count - 1), source.at(at, count - 1), tail_row->at(0, 0));
+        moved = true;
+      }
+      const Panel& source = moved ? to : from;
+      const ScalarId maximum = tape_.variable();
+      tape_.set(maximum, -INFINITY);
+      for (int64_t t = 0; t < count; ++t) tape_.red_max(maximum, source.at(at, t));
+      for (int64_t t = 0; t < count; ++t) {
+        tape_.v_sub_f(to.at(at, t), source.at(at, t), maximum, false);
+        if (factor != kNoScalar) tape_.vf(Opcode::kVMulVf, to.at(at, t), to.at(at, t), factor);
+        tape_.v_exp(to.at(at, t), to.at(at, t));
+      }
+      if (!divide) return;
+      const ScalarId sum = tape_.variable();
+      tape_.s_fp(Opcode::kSAddFp, sum, tape_.zero(), tape_.zero());
+      if (added) {
+        for (int64_t t = 1; t < count; ++t)
+          tape_.vv(Opcode::kVAddVv, added->at(0, 0), t == 1 ? to.at(at, 0) : added->at(0, 0), to.at(at, t));
+        tape_.red_sum(sum, added->at(0, 0));
+      } else {
+        for (int64_t t = 0; t < count; ++t) tape_.red_sum(sum, to.at(at, t));
+      }
+      tape_.s_fp(Opcode::kSReciFp, sum, sum);
+      for (int64_t t = 0; t < count; ++t) tape_.vf(Opcode::kVMulVf, to.at(at, t), to.at(at, t), sum);
+    });
+  }
+  if (added) release_panel(*added);
+}
+
+void Lowerer::stage_softmax(const Stage& stage) {
+  const Panel from = panel(stage.a);
+  const Panel to = result_panel(stage);
+  soft_rows(from, to, {{0, value(stage.a).rows}}, value(stage.a).cols, 1, std::nullopt, true);
+}
+
+}  // namespace zomboss::plena

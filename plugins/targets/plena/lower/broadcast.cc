@@ -1,0 +1,227 @@
+// Products in the broadcast forms. M_BTMM and M_BMM multiply 64 vectors with a slice of 16 of the tile's
+// columns or rows, in four lanes that see different elements of the vectors. The copies of the vectors that
+// put each slice's elements before the right lane are made by a product with a constant tile (spread), by
+// shifts, or, row by row for M_BTMV, by packing. The other lanes give zeros or garbage, which later
+// write-outs overwrite.
+#include <algorithm>
+#include <cmath>
+
+#include "plugins/targets/plena/lower/lowerer.h"
+
+namespace zomboss::plena {
+namespace {
+
+constexpr double kBroadcastScale = 0.25;  // that the machine multiplies the broadcast forms with
+
+}  // namespace
+
+int64_t Lowerer::lanes_for(int64_t rows) const {
+  const int64_t blocks = (rows + machine_.mlen - 1) / machine_.mlen;
+  return std::clamp<int64_t>(std::min<int64_t>(choices_.lanes, machine_.broadcast_amount), 1,
+                             std::max<int64_t>(blocks, 1));
+}
+
+// The constant tile: slice t brings a group's elements into lane t. A product with it and one with the copies
+// each multiply with the broadcast scale, which the constant takes back.
+int64_t Lowerer::spread_tile(bool transposed, double factor) {
+  const auto number = static_cast<float>(factor / (kBroadcastScale * kBroadcastScale));
+  const int64_t head = machine_.hlen;
+  const int64_t lanes = machine_.broadcast_amount;
+  std::string name = transposed ? "identity" : "interleave";
+  if (factor != 1) name += "." + std::to_string(number);
+  return constant_tile(name, [=](int64_t row, int64_t col) {
+    const int64_t lane = col / head;
+    const int64_t target = transposed ? col : col % head * lanes + lane;
+    return row == target ? number : 0.0f;
+  });
+}
+
+// Rows of the copies: [group of lanes][inner tile][part][64 rows].
+Panel Lowerer::spread_copies(const Product& product, int64_t lanes) {
+  const int64_t block = machine_.mlen;
+  const int64_t parts = machine_.broadcast_amount;
+  const int64_t blocks = (product.rows + block - 1) / block;
+  const int64_t groups = (blocks + lanes - 1) / lanes;
+  const int64_t tile = spread_tile(product.transposed, product.factor);
+  const Panel copies = new_panel(parts * block, groups * product.inner * machine_.vlen);
+  tape_.loop(groups, choices_.unroll_product, [&](const Affine& group) {
+    tape_.loop(product.inner, choices_.unroll_product, [&](const Affine& k) {
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        if (group.terms.empty() && group.base * lanes + lane >= blocks) break;
+        tape_.btmm(tile + lane * machine_.hlen, product.x((group * lanes + lane) * block, k));
+      }
+      tape_.bmm_write(copies.at(0, group * product.inner + k));
+    });
+  });
+  return copies;
+}
+
+void Lowerer::spread_product(const Product& product) {
+  const int64_t block = machine_.mlen;
+  const int64_t parts = machine_.broadcast_amount;
+  const int64_t lanes = lanes_for(product.rows);
+  const int64_t groups = ((product.rows + block - 1) / block + lanes - 1) / lanes;
+  const Panel copies = spread_copies(product, lanes);
+  const auto multiply = [&](const Affine& slot_address, const Affine& group, const Affine& k) {
+    for (int64_t part = 0; part < parts; ++part) {
+      const Affine matrix = slot_address + part * machine_.hlen;
+      const Affine vectors = copies.at(part * block, group * product.inner + k);
+      if (product.transposed)
+        tape_.btmm(matrix, vectors);
+      else
+        tape_.bmm(matrix, vectors);
+    }
+  };
+  if (product.inner <= slots()) {
+    each_column(product, 0, product.inner, [&](const Affine& column, const Affine& first_slot) {
+      tape_.loop(groups, choices_.unroll_product, [&](const Affine& group) {
+        tape_.loop(product.inner, choices_.unroll_product,
+                   [&](const Affine& k) { multiply((first_slot + k) * machine_.tile_elements(), group, k); });
+        tape_.bmm_write(product.y(group * (lanes * block), column));
+      });
+    });
+  } else {  // the accumulators take all inner tiles, one after the other through one working tile
+    note_tiles(1);
+    tape_.loop(product.columns, choices_.unroll_column, [&](const Affine& column) {
+      tape_.loop(groups, choices_.unroll_product, [&](const Affine& group) {
+        tape_.loop(product.inner, choices_.unroll_product, [&](const Affine& k) {
+          load_tile(product, 0, k, column);
+          multiply(slot(0), group, k);
+        });
+        tape_.bmm_write(product.y(group * (lanes * block), column));
+      });
+    });
+  }
+  if (product.constant_column) {
+    tape_.loop(groups, choices_.unroll_product, [&](const Affine& group) {
+      tape_.loop(product.inner, choices_.unroll_product,
+                 [&](const Affine& k) { multiply(*product.constant_column, group, k); });
+      tape_.bmm_write(product.constant_y(group * (lanes * block)));
+    });
+  }
+  release_panel(copies);
+}
+
+// Copies for the last lane: [inner tile][part][rows]. Transposed: part p is shifted up by whole groups, so
+// that group p stands where the last one stood. Natural: element 4d + p moves to 4d + 3.
+Panel Lowerer::shifted_copies(const Product& product) {
+  const int64_t parts = machine_.broadcast_amount;
+  const Panel copies =
+      new_panel(padded_rows(product.rows), parts * product.inner * machine_.vlen, 0, machine_.mlen);
+  const ScalarId four = tape_.constant(static_cast<float>(product.factor / kBroadcastScale));
+  const int64_t step = product.transposed ? machine_.hlen : 1;
+  tape_.loop(product.inner, choices_.unroll_vector, [&](const Affine& k) {
+    tape_.loop(product.rows, choices_.unroll_vector, [&](const Affine& row) {
+      const Affine last = copies.at(row, k * parts + (parts - 1));
+      tape_.vf(Opcode::kVMulVf, last, product.x(row, k), four);
+      for (int64_t part = 0; part + 1 < parts; ++part)
+        tape_.v_shift(copies.at(row, k * parts + part), last, step * (parts - 1 - part));
+    });
+  });
+  return copies;
+}
+
+// The last lane's result lies above three blocks of garbage: from the last column and block to the first.
+void Lowerer::shift_product(const Product& product) {
+  const int64_t block = machine_.mlen;
+  const int64_t parts = machine_.broadcast_amount;
+  const int64_t blocks = (product.rows + block - 1) / block;
+  const Panel copies = shifted_copies(product);
+  note_tiles(1);
+  const int64_t below = (parts - 1) * block * machine_.vlen;
+  HbmPlace residue = product.place;  // every fourth row of the matrix
+  const auto row_bytes = static_cast<int64_t>(residue.stride == 0 ? machine_.mlen : residue.stride);
+  residue.stride = static_cast<uint32_t>(parts * row_bytes);
+  const int64_t chunks = (product.inner + parts - 1) / parts;
+  for (int64_t column = product.columns; column-- > 0;) {
+    for (int64_t index = blocks; index-- > 0;) {
+      if (product.transposed) {
+        tape_.loop(product.inner, choices_.unroll_product, [&](const Affine& k) {
+          load_tile(product, 0, k, column);
+          for (int64_t part = 0; part < parts; ++part)
+            tape_.btmm(slot(0) + part * machine_.hlen, copies.at(index * block, k * parts + part));
+        });
+      } else {
+        for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+          for (int64_t part = 0; part < parts; ++part) {
+            tape_.prefetch_m(slot(0), residue, product.tile(chunk * parts, column) + part * row_bytes);
+            for (int64_t slice = 0; slice < std::min(parts, product.inner - chunk * parts); ++slice)
+              tape_.bmm(slot(0) + slice * machine_.hlen,
+                        copies.at(index * block, (chunk * parts + slice) * parts + part));
+          }
+        }
+      }
+      tape_.bmm_write(product.y(index * block, column) - below);
+    }
+  }
+  release_panel(copies);
+}
+
+// M_BTMV with a slice of the identity takes one row apart into four; four rows in four lanes fill them.
+void Lowerer::row_pack_product(const Product& product) {
+  const int64_t lanes = machine_.broadcast_amount;
+  const int64_t groups = (product.rows + lanes - 1) / lanes;
+  const int64_t tile = spread_tile(true, product.factor);
+  const Panel packed = new_panel(lanes, groups * product.inner * machine_.vlen);
+  tape_.loop(groups, choices_.unroll_product, [&](const Affine& group) {
+    tape_.loop(product.inner, choices_.unroll_product, [&](const Affine& k) {
+      for (int64_t lane = 0; lane < std::min(lanes, product.rows); ++lane)
+        tape_.btmv(tile, lane * machine_.hlen, product.x(group * lanes + lane, k));
+      tape_.bmv_write(packed.at(0, group * product.inner + k));
+    });
+  });
+  const auto columns = [&](const Affine& column, const std::function<Affine(const Affine&)>& slot_of,
+                           const std::function<void(const Affine&)>& before) {
+    tape_.loop(groups, choices_.unroll_product, [&](const Affine& group) {
+      tape_.loop(product.inner, choices_.unroll_product, [&](const Affine& k) {
+        before(k);
+        for (int64_t part = 0; part < lanes; ++part)
+          tape_.btmv(slot_of(k), part * machine_.hlen, packed.at(part, group * product.inner + k));
+      });
+      tape_.bmv_write(product.y(group * lanes, column));
+    });
+  };
+  if (product.inner <= slots()) {
+    each_column(product, 0, product.inner, [&](const Affine& column, const Affine& first_slot) {
+      columns(
+          column, [&](const Affine& k) { return (first_slot + k) * machine_.tile_elements(); },
+          [](const Affine&) {});
+    });
+  } else {
+    note_tiles(1);
+    tape_.loop(product.columns, choices_.unroll_column, [&](const Affine& column) {
+      columns(
+          column, [&](const Affine&) { return Affine(slot(0)); },
+          [&](const Affine& k) { load_tile(product, 0, k, column); });
+    });
+  }
+  release_panel(packed);
+}
+
+// One row at a time; the result is the last of four rows, so the rows go from the last to the first.
+void Lowerer::row_shift_product(const Product& product) {
+  const int64_t parts = machine_.broadcast_amount;
+  const Panel copies = shifted_copies(product);
+  const int64_t below = (parts - 1) * machine_.vlen;
+  const bool resident = product.inner <= slots();
+  note_tiles(resident ? product.inner : 1);
+  for (int64_t column = product.columns; column-- > 0;) {
+    if (resident) {
+      tape_.loop(product.inner, choices_.unroll_load, [&](const Affine& k) {
+        tape_.prefetch_m(k * machine_.tile_elements(), product.place, product.tile(k, column));
+      });
+    }
+    for (int64_t row = product.rows; row-- > 0;) {
+      tape_.loop(product.inner, choices_.unroll_product, [&](const Affine& k) {
+        if (!resident) load_tile(product, 0, k, column);
+        const Affine tile = resident ? k * machine_.tile_elements() : Affine(slot(0));
+        for (int64_t part = 0; part < parts; ++part)
+          tape_.btmv(tile, part * machine_.hlen, copies.at(row, k * parts + part));
+      });
+      tape_.bmv_write(product.y(row, column) - below);
+    }
+  }
+  release_panel(copies);
+}
+
+}  // namespace zomboss::plena

@@ -1,0 +1,155 @@
+// Lowers a Problem under Choices: places tensors in the HBM, panels in the vector SRAM and tiles in the
+// matrix SRAM, and writes the stages onto a tape. One object per lowering; one thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plugins/targets/plena/code/tape.h"
+#include "plugins/targets/plena/lower/choices.h"
+#include "plugins/targets/plena/lower/storage.h"
+#include "plugins/targets/plena/lower/vector_space.h"
+#include "plugins/targets/plena/problem/problem.h"
+
+namespace zomboss::plena {
+
+// A tensor of the HBM image: an input of the workload (by position), constant data, or zeros.
+struct HbmContent {
+  HbmTensor tensor;
+  int32_t input = -1;
+  std::vector<float> data;  // of a constant; empty for scratch
+};
+
+// A finished lowering before register assignment.
+struct Lowered {
+  Tape tape;
+  std::vector<HbmContent> hbm;
+  std::vector<Panel> outputs;  // by position in Problem::outputs
+  int64_t vector_rows = 0;     // of the vector SRAM, in use at one time at most
+  int64_t matrix_tiles = 0;
+};
+
+// A product of vectors with one matrix in the HBM.
+struct Product {
+  using Address = std::function<Affine(const Affine& row, const Affine& tile)>;
+  int64_t rows = 0;                // vectors
+  int64_t inner = 0, columns = 0;  // tiles
+  Address x, y;
+  // Byte offset of the matrix tile (inner, column) from the tensor's address.
+  std::function<Affine(const Affine& inner, const Affine& column)> tile;
+  HbmPlace place;
+  bool transposed = false;
+  double factor = 1;  // of the result, a power of two; not in the array form
+  // Spread form: one more column, whose matrix is a constant tile in the matrix SRAM for all inner tiles.
+  std::optional<int64_t> constant_column;
+  std::function<Affine(const Affine& row)> constant_y;
+};
+
+class Lowerer {
+ public:
+  Lowerer(const Problem& problem, const Machine& machine, const Choices& choices);
+  Result<Lowered> run();
+
+ private:
+  // ---- values (values.cc)
+  Panel new_panel(int64_t rows, int64_t cols, int64_t before = 0, int64_t after = 0);
+  Panel one_row_panel(int64_t cols);
+  void release_panel(const Panel& panel);
+  // The value in the vector SRAM, loaded when it is an input and not there.
+  Panel panel(ValueId id);
+  Panel output_panel(const Stage& stage, ProductForm form);
+  // The panel of `stage.out`, in place of `stage.a` when nobody reads that later.
+  Panel result_panel(const Stage& stage);
+  void load_rows(const HbmTensor& tensor, const Panel& to);
+  void finish_stage(size_t index);
+  HbmTensor tensor_of(ValueId id) const { return out_.hbm[tensor_index_.at(id)].tensor; }
+  HbmTensor add_tensor(std::string name, int64_t batch, int64_t rows, int64_t cols, bool whole_tiles,
+                       int32_t input, std::vector<float> data);
+  void place_inputs();
+  // A constant matrix tile, kept in the matrix SRAM from its first use on. Returns its element address.
+  int64_t constant_tile(const std::string& name, const std::function<float(int64_t, int64_t)>& element);
+  int64_t slot(int64_t index) const;  // element address of a working tile
+  int64_t slots() const;              // working tiles
+  void note_tiles(int64_t working);
+  // One row of the vector SRAM with constant elements.
+  Panel constant_row(const std::string& name, const std::function<float(int64_t)>& element);
+
+  // ---- products (products.cc, broadcast.cc)
+  void product(const Product& product, ProductForm form);
+  void array_product(const Product& product);
+  void array_columns(const Product& product, int64_t first_inner, int64_t inner, const Product::Address& y);
+  // Runs the body for groups of columns whose matrix tiles (inner of them each) fit the working tiles
+  // together: loads those, then calls body(column, index of the column's first working tile).
+  void each_column(const Product& product, int64_t first_inner, int64_t inner,
+                   const std::function<void(const Affine& column, const Affine& first_slot)>& body);
+  void spread_product(const Product& product);
+  void shift_product(const Product& product);
+  void row_pack_product(const Product& product);
+  void row_shift_product(const Product& product);
+  Panel spread_copies(const Product& product, int64_t lanes);
+  Panel shifted_copies(const Product& product);
+  int64_t spread_tile(bool transposed, double factor);
+  void load_tile(const Product& product, int64_t slot_index, const Affine& inner, const Affine& column);
+  int64_t lanes_for(int64_t rows) const;
+  void stage_matmul(const Stage& stage);
+
+  // ---- attention (attention.cc)
+  void stage_attention(const Stage& stage);
+  HbmTensor store_heads(ValueId id, int64_t heads, int64_t width, bool heads_in_rows,
+                        const std::string& name);
+  void soft_rows(const Panel& from, const Panel& to, const std::vector<std::pair<int64_t, int64_t>>& ranges,
+                 int64_t cols, double scale, const std::optional<Panel>& mask, bool divide);
+  void stage_softmax(const Stage& stage);
+
+  // ---- rows (norms.cc, maps.cc, rope.cc)
+  void stage_norm(const Stage& stage);
+  void stage_map(const Stage& stage);
+  void stage_binary(const Stage& stage);
+  void stage_scalar(const Stage& stage);
+  void stage_rope(const Stage& stage);
+  void rotate_tile_pairs(const Stage& stage, const Panel& x, const Panel& cosines, const Panel& sines,
+                         const Panel& y);
+  void constant_product(const std::string& name, const Panel& from, const Panel& to, int64_t rows,
+                        const std::function<float(int64_t, int64_t)>& element);
+  void stage_reduce(const Stage& stage);
+  void stage_column(const Stage& stage);
+  int64_t column_slots(ValueId id);  // first slot of the FP SRAM
+  // Runs the body for each vector of the panels' rows (all of the same shape): with the address of a row and
+  // tile given by each panel's at().
+  void each_vector(int64_t rows, int64_t tiles,
+                   const std::function<void(const Affine& row, const Affine& tile)>& body);
+
+  int64_t tiles(int64_t cols) const { return (cols + machine_.vlen - 1) / machine_.vlen; }
+  int64_t padded_rows(int64_t rows) const {
+    return (rows + machine_.blen - 1) / machine_.blen * machine_.blen;
+  }
+  Value const& value(ValueId id) const { return problem_.values[static_cast<size_t>(id)]; }
+  void fail(Status status) {
+    if (status_.ok()) status_ = std::move(status);
+  }
+
+  const Problem& problem_;
+  const Machine& machine_;
+  const Choices& choices_;
+  Lowered out_;
+  Tape& tape_;
+  Status status_;
+  VectorSpace space_;
+  std::vector<size_t> last_use_;
+  std::vector<std::optional<Panel>> panels_;     // by value
+  std::map<int64_t, int64_t> allocation_begin_;  // panel.first -> first row of its allocation
+  std::map<ValueId, size_t> tensor_index_;       // into out_.hbm
+  uint64_t hbm_end_ = 0;
+  std::map<std::string, int64_t> constant_tiles_;
+  std::map<std::string, Panel> constant_rows_;
+  std::map<ValueId, int64_t> columns_;
+  int64_t columns_end_ = 0;
+};
+
+// Fails with resource_exhausted, with the numbers, when a memory is too small.
+Result<Lowered> lower_problem(const Problem& problem, const Machine& machine, const Choices& choices);
+
+}  // namespace zomboss::plena

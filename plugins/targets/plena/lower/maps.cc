@@ -1,0 +1,209 @@
+// Element by element operators, and reductions of rows with what is done with their results.
+#include <cmath>
+
+#include "plugins/targets/plena/lower/lowerer.h"
+
+namespace zomboss::plena {
+
+void Lowerer::stage_map(const Stage& stage) {
+  const Panel x = panel(stage.a);
+  const Panel y = result_panel(stage);
+  const Panel temporary = new_panel(1, machine_.vlen);
+  const Affine t = temporary.at(0, 0);
+  const auto constant = [&](double number) { return tape_.constant(static_cast<float>(number)); };
+  const auto times = [&](const Affine& to, const Affine& from, double number) {
+    tape_.vf(Opcode::kVMulVf, to, from, constant(number));
+  };
+  // 1 / (1 + exp(t)) in t.
+  const auto finish_sigmoid = [&] {
+    tape_.v_exp(t, t);
+    tape_.vf(Opcode::kVAddVf, t, t, constant(1));
+    tape_.v_reci(t, t);
+  };
+  each_vector(value(stage.a).rows, x.tiles, [&](const Affine& row, const Affine& tile) {
+    const Affine from = x.at(row, tile);
+    const Affine to = y.at(row, tile);
+    switch (stage.map) {
+      case MapKind::kRelu:
+        return tape_.vf(Opcode::kVMaxVf, to, from, tape_.zero());
+      case MapKind::kNegate:
+        return times(to, from, -1);
+      case MapKind::kExp:
+        return tape_.v_exp(to, from);
+      case MapKind::kReciprocal:
+        return tape_.v_reci(to, from);
+      case MapKind::kSquare:
+        return tape_.vv(Opcode::kVMulVv, to, from, from);
+      case MapKind::kLogistic:
+      case MapKind::kSilu:
+        times(t, from, -1);
+        finish_sigmoid();
+        break;
+      case MapKind::kGeluSigmoid:
+        times(t, from, -1.702);
+        finish_sigmoid();
+        break;
+      case MapKind::kGeluErf:
+      case MapKind::kGeluTanh: {
+        if (choices_.gelu == GeluForm::kSigmoid) {
+          times(t, from, -1.702);
+        } else {  // tanh through the logistic function: -2 * sqrt(2 / pi) * (x + 0.044715 x^3)
+          const double factor = -2 * std::sqrt(2 / 3.14159265358979323846);
+          tape_.vv(Opcode::kVMulVv, t, from, from);
+          times(t, t, factor * 0.044715);
+          tape_.vf(Opcode::kVAddVf, t, t, constant(factor));
+          tape_.vv(Opcode::kVMulVv, t, t, from);
+        }
+        finish_sigmoid();
+        break;
+      }
+      case MapKind::kTanh:  // 2 / (1 + exp(-2 x)) - 1
+        times(t, from, -2);
+        finish_sigmoid();
+        times(t, t, 2);
+        return tape_.vf(Opcode::kVAddVf, to, t, constant(-1));
+    }
+    if (stage.map == MapKind::kLogistic)
+      tape_.vf(Opcode::kVAddVf, to, t, tape_.zero());
+    else
+      tape_.vv(Opcode::kVMulVv, to, t, from);
+  });
+  release_panel(temporary);
+}
+
+void Lowerer::stage_binary(const Stage& stage) {
+  const Panel a = panel(stage.a);
+  const Panel b = panel(stage.b);
+  const bool one_row = value(stage.b).rows == 1 && value(stage.a).rows != 1;
+  const Panel y = result_panel(stage);
+  std::optional<Panel> temporary;
+  if (stage.binary == BinaryKind::kDivide) temporary = new_panel(1, machine_.vlen);
+  each_vector(value(stage.a).rows, a.tiles, [&](const Affine& row, const Affine& tile) {
+    Affine left = a.at(row, tile);
+    Affine right = b.at(one_row ? Affine(0) : row, tile);
+    const Affine to = y.at(row, tile);
+    if (stage.reversed) std::swap(left, right);
+    switch (stage.binary) {
+      case BinaryKind::kAdd:
+        return tape_.vv(Opcode::kVAddVv, to, left, right);
+      case BinaryKind::kSubtract:
+        return tape_.vv(Opcode::kVSubVv, to, left, right);
+      case BinaryKind::kMultiply:
+        return tape_.vv(Opcode::kVMulVv, to, left, right);
+      default:
+        tape_.v_reci(temporary->at(0, 0), right);
+        return tape_.vv(Opcode::kVMulVv, to, left, temporary->at(0, 0));
+    }
+  });
+  if (temporary) release_panel(*temporary);
+}
+
+void Lowerer::stage_scalar(const Stage& stage) {
+  const Panel a = panel(stage.a);
+  const Panel y = result_panel(stage);
+  const auto constant = [&](double number) { return tape_.constant(static_cast<float>(number)); };
+  const double number = stage.number;
+  each_vector(value(stage.a).rows, a.tiles, [&](const Affine& row, const Affine& tile) {
+    const Affine from = a.at(row, tile);
+    const Affine to = y.at(row, tile);
+    switch (stage.binary) {
+      case BinaryKind::kAdd:
+        return tape_.vf(Opcode::kVAddVf, to, from, constant(number));
+      case BinaryKind::kSubtract:
+        return stage.reversed ? tape_.v_sub_f(to, from, constant(number), true)
+                              : tape_.vf(Opcode::kVAddVf, to, from, constant(-number));
+      case BinaryKind::kMultiply:
+        return tape_.vf(Opcode::kVMulVf, to, from, constant(number));
+      case BinaryKind::kDivide:
+        if (!stage.reversed) return tape_.vf(Opcode::kVMulVf, to, from, constant(1 / number));
+        tape_.v_reci(to, from);
+        return number == 1 ? void() : tape_.vf(Opcode::kVMulVf, to, to, constant(number));
+      case BinaryKind::kMaximum:
+        return tape_.vf(Opcode::kVMaxVf, to, from, constant(number));
+      case BinaryKind::kMinimum:
+        return tape_.vf(Opcode::kVMinVf, to, from, constant(number));
+    }
+  });
+}
+
+// A value with one column lies in the FP SRAM, one slot a row, counted from its end.
+int64_t Lowerer::column_slots(ValueId id) {
+  const auto [at, inserted] = columns_.try_emplace(id, 0);
+  if (inserted) {
+    columns_end_ += value(id).rows;
+    at->second = static_cast<int64_t>(machine_.fp_slots) - columns_end_;
+    if (at->second < 64)
+      fail(resource_exhausted("row results need more slots of the FP SRAM than there are"));
+  }
+  return at->second;
+}
+
+void Lowerer::stage_reduce(const Stage& stage) {
+  const Panel a = panel(stage.a);
+  const int64_t cols = value(stage.a).cols;
+  const int64_t tail = cols % machine_.vlen;
+  const int64_t slot = column_slots(stage.out);
+  const bool sum = stage.binary == BinaryKind::kAdd;
+  std::optional<Panel> keep, last;
+  if (tail != 0) {
+    keep = constant_row((sum ? "keep" : "tail") + std::to_string(tail), [=](int64_t i) {
+      return sum ? (i < tail ? 1.0f : 0.0f) : (i < tail ? 0.0f : -16384.0f);
+    });
+    last = new_panel(1, machine_.vlen);
+  }
+  tape_.loop(value(stage.a).rows, choices_.unroll_vector, [&](const Affine& row) {
+    const ScalarId result = tape_.variable();
+    tape_.set(result, sum ? 0.0f : -INFINITY);
+    for (int64_t t = 0; t < a.tiles; ++t) {
+      Affine from = a.at(row, t);
+      if (keep && t + 1 == a.tiles) {
+        tape_.vv(sum ? Opcode::kVMulVv : Opcode::kVAddVv, last->at(0, 0), from, keep->at(0, 0));
+        from = last->at(0, 0);
+      }
+      if (sum)
+        tape_.red_sum(result, from);
+      else
+        tape_.red_max(result, from);
+    }
+    tape_.s_store(result, row + slot);
+  });
+  if (last) release_panel(*last);
+}
+
+void Lowerer::stage_column(const Stage& stage) {
+  const Panel a = panel(stage.a);
+  const Panel y = result_panel(stage);
+  const int64_t slot = column_slots(stage.b);
+  tape_.loop(value(stage.a).rows, choices_.unroll_vector, [&](const Affine& row) {
+    const ScalarId number = tape_.variable();
+    tape_.s_load(number, row + slot);
+    if (stage.binary == BinaryKind::kDivide && !stage.reversed) tape_.s_fp(Opcode::kSReciFp, number, number);
+    for (int64_t t = 0; t < a.tiles; ++t) {
+      const Affine from = a.at(row, t);
+      const Affine to = y.at(row, t);
+      switch (stage.binary) {
+        case BinaryKind::kAdd:
+          tape_.vf(Opcode::kVAddVf, to, from, number);
+          break;
+        case BinaryKind::kSubtract:
+          tape_.v_sub_f(to, from, number, stage.reversed);
+          break;
+        case BinaryKind::kMultiply:
+          tape_.vf(Opcode::kVMulVf, to, from, number);
+          break;
+        case BinaryKind::kMaximum:
+          tape_.vf(Opcode::kVMaxVf, to, from, number);
+          break;
+        case BinaryKind::kMinimum:
+          tape_.vf(Opcode::kVMinVf, to, from, number);
+          break;
+        case BinaryKind::kDivide:
+          if (stage.reversed) tape_.v_reci(to, from);
+          tape_.vf(Opcode::kVMulVf, to, stage.reversed ? to : from, number);
+          break;
+      }
+    }
+  });
+}
+
+}  // namespace zomboss::plena

@@ -1,0 +1,185 @@
+#include "plugins/targets/plena/problem/problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plugins/targets/plena/problem/reader.h"
+
+namespace zomboss::plena {
+
+const wire::AttributeT* find_attribute(const wire::NodeT& node, std::string_view key) {
+  for (const auto& attribute : node.attributes) {
+    if (attribute->key == key) return attribute.get();
+  }
+  return nullptr;
+}
+std::vector<int64_t> ints_of(const wire::NodeT& node, std::string_view key) {
+  const auto* attribute = find_attribute(node, key);
+  return attribute == nullptr ? std::vector<int64_t>() : attribute->ints;
+}
+double number_of(const wire::NodeT& node, std::string_view key, double fallback) {
+  const auto* attribute = find_attribute(node, key);
+  return attribute == nullptr || attribute->floats.empty() ? fallback : attribute->floats[0];
+}
+std::string_view text_of(const wire::NodeT& node, std::string_view key) {
+  const auto* attribute = find_attribute(node, key);
+  return attribute == nullptr ? std::string_view() : std::string_view(attribute->text);
+}
+
+std::vector<size_t> Problem::last_use() const {
+  std::vector<size_t> last(values.size(), 0);
+  for (size_t s = 0; s < stages.size(); ++s) {
+    for (const ValueId id : {stages[s].a, stages[s].b, stages[s].c, stages[s].d, stages[s].out}) {
+      if (id != kNoValue) last[static_cast<size_t>(id)] = s;
+    }
+  }
+  for (const View& output : outputs) last[static_cast<size_t>(output.value)] = stages.size();
+  return last;
+}
+
+void Reader::refuse(const Node& node, std::string why) {
+  refusals_ += fmt::format("{}{}:{}:{}: plena cannot lower {} '{}': {}", refusals_.empty() ? "" : "\n",
+                           workload_.source, node.line, node.column, node.op, node.name, why);
+}
+
+ValueId Reader::new_value(const Node& node, int64_t rows, int64_t cols) {
+  Value value;
+  value.name = node.name;
+  value.rows = rows;
+  value.cols = cols;
+  problem_.values.push_back(std::move(value));
+  return static_cast<ValueId>(problem_.values.size() - 1);
+}
+
+Stage& Reader::new_stage(StageKind kind, const Node& node) {
+  Stage stage;
+  stage.kind = kind;
+  stage.name = node.name;
+  problem_.stages.push_back(std::move(stage));
+  return problem_.stages.back();
+}
+
+void Reader::read_node(const Node& node) {
+  const std::string& op = node.op;
+  if (op != "parameter" && op != "constant" && !node.operands.empty() && operand(node, 0).value == kNoValue &&
+      !operand(node, 0).is_uniform)
+    return;  // refused further up
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    if (operand(node, i).value == kNoValue && !operand(node, i).is_uniform) return;
+  }
+  if (op == "parameter") return parameter(node);
+  if (op == "constant") return constant(node);
+  if (op == "broadcast") return broadcast(node);
+  if (op == "transpose") return transpose(node);
+  if (op == "reshape") return reshape(node);
+  if (op == "convert") return set(node, operand(node, 0));
+  if (op == "matmul") return matmul(node);
+  if (op == "attention") return attention(node);
+  if (op == "softmax") return rowwise(node, StageKind::kSoftmax);
+  if (op == "layer_norm") return rowwise(node, StageKind::kLayerNorm);
+  if (op == "rms_norm") return rowwise(node, StageKind::kRmsNorm);
+  if (op == "rope") return rope(node);
+  if (op == "reduce") return reduce(node);
+  if (op == "relu") return map(node, MapKind::kRelu);
+  if (op == "silu") return map(node, MapKind::kSilu);
+  if (op == "gelu") {
+    const std::string_view form = text_of(node, "form");
+    return map(node, form == "erf"    ? MapKind::kGeluErf
+                     : form == "tanh" ? MapKind::kGeluTanh
+                                      : MapKind::kGeluSigmoid);
+  }
+  if (op == "logistic") return map(node, MapKind::kLogistic);
+  if (op == "exponential") return map(node, MapKind::kExp);
+  if (op == "negate") return map(node, MapKind::kNegate);
+  if (op == "tanh") return map(node, MapKind::kTanh);
+  if (op == "add") return elementwise(node, BinaryKind::kAdd, operand(node, 0), operand(node, 1));
+  if (op == "subtract") return elementwise(node, BinaryKind::kSubtract, operand(node, 0), operand(node, 1));
+  if (op == "multiply") return elementwise(node, BinaryKind::kMultiply, operand(node, 0), operand(node, 1));
+  if (op == "divide") return elementwise(node, BinaryKind::kDivide, operand(node, 0), operand(node, 1));
+  if (op == "maximum") return elementwise(node, BinaryKind::kMaximum, operand(node, 0), operand(node, 1));
+  if (op == "minimum") return elementwise(node, BinaryKind::kMinimum, operand(node, 0), operand(node, 1));
+  if (op == "bias") {
+    View other = operand(node, 1);
+    if (!other.is_uniform) {
+      const std::vector<int64_t> dims = ints_of(node, "dims");
+      bool whole = dims.size() == node.type->dims.size();
+      for (size_t i = 0; i < dims.size(); ++i) whole = whole && dims[i] == static_cast<int64_t>(i);
+      if (!whole) {
+        other.along.assign(node.type->dims.size(), -1);
+        for (size_t i = 0; i < dims.size(); ++i)
+          other.along[static_cast<size_t>(dims[i])] = static_cast<int64_t>(i);
+        other.shape = node.type->dims;
+      }
+    }
+    return elementwise(node, BinaryKind::kAdd, operand(node, 0), other);
+  }
+  refuse(node, "the machine has no such operation");
+}
+
+Status Reader::read_contract() {
+  for (const uint32_t id : workload_.inputs) {
+    const Node& node = *workload_.nodes[id];
+    problem_.input_names.push_back(node.name);
+    problem_.input_types.push_back(*node.type);
+  }
+  if (!workload_.contract) return {};
+  for (const auto& storage : workload_.contract->storage) {
+    if (storage->text.empty() || storage->text == "mxfp8") continue;
+    return invalid_argument(
+        fmt::format("{}: the contract stores '{}' as {}, and PLENA's HBM holds mxfp8 only; store it as mxfp8",
+                    workload_.source, storage->key, storage->text));
+  }
+  for (const auto& option : workload_.contract->options) {
+    if (option->key == "kv_storage") problem_.store_rounds_kv = option->text == "mxfp8";
+  }
+  problem_.absolute_tolerance = workload_.contract->absolute;
+  return {};
+}
+
+Status Reader::read_outputs() {
+  for (const uint32_t id : workload_.outputs) {
+    const Node& node = *workload_.nodes[id];
+    View view = views_[id];
+    if (view.is_uniform || !view.along.empty())
+      return unimplemented(
+          fmt::format("{}:{}:{}: the output '{}' is a constant or a broadcast: nothing to compute",
+                      workload_.source, node.line, node.column, node.name));
+    if (value(view.value).origin != Origin::kStage) {  // an input as output: a copy
+      Stage& stage = new_stage(StageKind::kScalar, node);
+      stage.a = view.value;
+      stage.binary = BinaryKind::kMultiply;
+      stage.number = 1;
+      value(view.value).as_rows = true;
+      const ValueId copy = new_value(node, view.rows(), view.cols());
+      problem_.stages.back().out = copy;
+      view.value = copy;
+    }
+    problem_.outputs.push_back(view);
+    problem_.output_types.push_back(*node.type);
+  }
+  return {};
+}
+
+Result<Problem> Reader::read() {
+  problem_.workload = workload_.name;
+  views_.resize(workload_.nodes.size());
+  ZB_TRY(read_contract());
+  for (const auto& node : workload_.nodes) {
+    for (const int64_t dim : node->type->dims) {
+      if (dim <= 0)
+        return unimplemented(fmt::format("{}:{}:{}: '{}' has a dim of {}: plena takes no empty tensors",
+                                         workload_.source, node->line, node->column, node->name, dim));
+    }
+    read_node(*node);
+  }
+  if (!refusals_.empty()) return unimplemented(refusals_);
+  ZB_TRY(read_outputs());
+  return std::move(problem_);
+}
+
+Result<Problem> read_problem(const wire::WorkloadT& workload, const Machine& machine) {
+  return Reader(workload, machine).read();
+}
+
+}  // namespace zomboss::plena

@@ -1,0 +1,294 @@
+#include "plugins/targets/plena/surface.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "plugins/targets/plena/features.h"
+#include "plugins/targets/plena/lower/lowerer.h"
+
+namespace zomboss::plena {
+namespace {
+
+using wire::Category;
+using wire::KnobType;
+
+struct KnobSpec {
+  const char* name;
+  Category category;
+  const char* doc;
+  std::function<void(Choices&, int64_t)> set;
+  std::vector<int64_t> values;      // the default first
+  std::vector<std::string> labels;  // of a choice
+};
+
+template <auto Member>
+std::function<void(Choices&, int64_t)> setter() {
+  return [](Choices& choices, int64_t value) {
+    using Type = std::remove_reference_t<decltype(choices.*Member)>;
+    choices.*Member = static_cast<Type>(value);
+  };
+}
+
+constexpr int64_t value_of(auto choice) {
+  return static_cast<int64_t>(choice);
+}
+
+// All of the target's knobs with the domains that make sense for the problem; a knob with one value is not
+// published.
+class KnobTable {
+ public:
+  KnobTable(const Problem& problem, const Machine& machine, bool broadcast)
+      : f_(features_of(problem, machine)), machine_(machine), broadcast_(broadcast && machine.broadcast) {
+    algorithm(problem);
+    decomposition();
+    placement();
+    loops();
+  }
+  const std::vector<KnobSpec>& knobs() const { return knobs_; }
+
+ private:
+  void choice(const char* name, Category category, const char* doc,
+              std::function<void(Choices&, int64_t)> set,
+              std::vector<std::pair<int64_t, const char*>> values) {
+    KnobSpec spec{name, category, doc, std::move(set), {}, {}};
+    for (const auto& [value, label] : values) {
+      spec.values.push_back(value);
+      spec.labels.emplace_back(label);
+    }
+    knobs_.push_back(std::move(spec));
+  }
+  void integer(const char* name, Category category, const char* doc,
+               std::function<void(Choices&, int64_t)> set, std::vector<int64_t> values) {
+    knobs_.push_back({name, category, doc, std::move(set), std::move(values), {}});
+  }
+
+  std::vector<std::pair<int64_t, const char*>> forms(bool transposed) const {
+    std::vector<std::pair<int64_t, const char*>> result = {{value_of(ProductForm::kArray), "array"}};
+    if (!broadcast_) return result;
+    if (machine_.broadcast_matrix) {
+      result.emplace_back(value_of(ProductForm::kSpread), "spread");
+      result.emplace_back(value_of(ProductForm::kShift), "shift");
+    }
+    if (transposed) {
+      result.emplace_back(value_of(ProductForm::kRowPack), "row_pack");
+      result.emplace_back(value_of(ProductForm::kRowShift), "row_shift");
+    }
+    return result;
+  }
+
+  void algorithm(const Problem& problem) {
+    const Category c = Category::Algorithm;
+    if (f_.matmul)
+      choice("matmul_form", c,
+             "products of several rows: on the array (M_MM, M_TMM); in the broadcast forms with copies "
+             "spread through a "
+             "constant tile or made by shifts; for [out, in] matrices row by row (M_BTMV), packed or shifted",
+             setter<&Choices::matmul>(), forms(f_.transposed_matmul));
+    if (f_.matvec)
+      choice("matvec_form", c, "the same for products of a single row", setter<&Choices::matvec>(),
+             forms(f_.transposed_matvec));
+    if (f_.attention) {
+      choice("scores_form", c, "the same for queries times keys", setter<&Choices::scores>(), forms(true));
+      choice("weighted_form", c, "the same for probabilities times values", setter<&Choices::weighted>(),
+             forms(false));
+    }
+    if (f_.softmax) {
+      std::vector<std::pair<int64_t, const char*>> sums = {{value_of(RowSum::kPerVector), "per_vector"}};
+      if (f_.wide_softmax) sums.emplace_back(value_of(RowSum::kAddFirst), "add_first");
+      if (f_.attention && broadcast_ && machine_.broadcast_matrix)
+        sums.emplace_back(value_of(RowSum::kOnesColumn), "ones_column");
+      choice("row_sum", c,
+             "sums of a softmax: V_RED_SUM of each vector, of the sum of a row's vectors, or a column of "
+             "ones beside the "
+             "values with the division after the product",
+             setter<&Choices::row_sum>(), std::move(sums));
+    }
+    if (f_.wide_norm)
+      choice("norm_sums", c, "V_RED_SUM of each vector of a row, or of the sum of its vectors",
+             setter<&Choices::norm_sums>(),
+             {{value_of(NormSums::kPerVector), "per_vector"}, {value_of(NormSums::kAddFirst), "add_first"}});
+    if (f_.layer_norm)
+      choice(
+          "layer_norm_form", c, "variance as E[x^2] - E[x]^2, or of x - E[x]", setter<&Choices::layer_norm>(),
+          {{value_of(LayerNormForm::kMoments), "moments"}, {value_of(LayerNormForm::kCentered), "centered"}});
+    constexpr double kSigmoidError = 0.0204;  // of x / (1 + exp(-1.702 x)) against x * Phi(x), anywhere
+    if (f_.gelu && problem.absolute_tolerance >= kSigmoidError)
+      choice("gelu_form", c,
+             "through tanh, or through the logistic function alone, where the tolerance allows",
+             setter<&Choices::gelu>(),
+             {{value_of(GeluForm::kTanh), "tanh"}, {value_of(GeluForm::kSigmoid), "sigmoid"}});
+  }
+
+  void decomposition() {
+    const Category c = Category::MatrixDecomposition;
+    if (broadcast_ && machine_.broadcast_matrix && f_.most_rows > machine_.mlen) {
+      std::vector<int64_t> lanes;
+      for (int64_t n = 1; n <= machine_.broadcast_amount; n *= 2) lanes.push_back(n);
+      integer("lanes", c, "blocks of rows that share the lanes of a broadcast form",
+              setter<&Choices::lanes>(), std::move(lanes));
+    }
+    std::vector<int64_t> columns;
+    for (int64_t n = 1; n <= std::min<int64_t>(f_.most_columns, machine_.mram_tiles); n *= 2)
+      columns.push_back(n);
+    if (f_.matmul || f_.matvec || f_.attention)
+      integer("column_block", c, "tiles of result columns whose matrix tiles are loaded together",
+              setter<&Choices::column_block>(), std::move(columns));
+    if (f_.grouped && f_.single_tile_heads)
+      choice("head_group", c, "query heads of one key head: a product each, or the rows of one product",
+             setter<&Choices::stack_heads>(), {{0, "separate"}, {1, "stacked"}});
+  }
+
+  void placement() {
+    if (f_.matmul || f_.matvec || f_.attention) {
+      std::vector<int64_t> tiles;
+      const int64_t most = std::min<int64_t>(machine_.mram_tiles, f_.most_inner * f_.most_columns);
+      int64_t n = 1;
+      while (n < std::min<int64_t>(most, f_.most_inner)) n *= 2;
+      const int64_t first = std::min<int64_t>(n, machine_.mram_tiles);
+      tiles.push_back(first);
+      for (int64_t each = 1; each <= machine_.mram_tiles && each < 2 * most; each *= 2) {
+        if (each != first) tiles.push_back(each);
+      }
+      integer("working_tiles", Category::Placement,
+              "tiles of the matrix SRAM for matrices that stream through", setter<&Choices::resident_tiles>(),
+              std::move(tiles));
+    }
+    if (f_.computed_keys && f_.several_kv_heads)
+      choice("kv_layout", Category::Placement,
+             "computed keys and values in the HBM: rows of all heads, or head by head",
+             setter<&Choices::kv_layout>(),
+             {{value_of(KvLayout::kRowMajor), "row_major"}, {value_of(KvLayout::kPerHead), "per_head"}});
+    if (f_.vector_inputs)
+      choice("input_residency", Category::Placement,
+             "vectors of an input stay in the vector SRAM, or are loaded for each stage",
+             setter<&Choices::reload_vectors>(), {{0, "resident"}, {1, "reload"}});
+    const std::vector<std::pair<int64_t, const char*>> orders = {
+        {value_of(LoadOrder::kColumns), "column_major"}, {value_of(LoadOrder::kRows), "row_major"}};
+    if (f_.most_columns > 1 && f_.most_inner > 1)
+      choice("tile_order", Category::MemoryPipeline, "order in which the tiles of a column block are loaded",
+             setter<&Choices::load_order>(), orders);
+    if (f_.wide_inputs)
+      choice("vector_order", Category::MemoryPipeline, "order in which the vectors of an input are loaded",
+             setter<&Choices::vector_load_order>(), orders);
+    if (f_.vector_inputs)
+      choice("input_loads", Category::ExecutionPipeline,
+             "vectors of inputs are loaded before their stage, or all at first",
+             setter<&Choices::early_loads>(), {{0, "on_demand"}, {1, "up_front"}});
+    if (f_.scaled) {
+      std::vector<std::pair<int64_t, const char*>> folds = {{value_of(ScaleFold::kScores), "scores"},
+                                                            {value_of(ScaleFold::kQuery), "query"}};
+      if (broadcast_ && f_.scale_in_constant) folds.emplace_back(value_of(ScaleFold::kCopies), "copies");
+      choice("score_scale", Category::Precision,
+             "where scores are scaled: in the softmax, on the queries, or by the constants that make their "
+             "copies",
+             setter<&Choices::scale_fold>(), std::move(folds));
+    }
+  }
+
+  void loops() {
+    const Category c = Category::LoopStructure;
+    const std::vector<int64_t> copies = {1, 4, 16, 64, 256, 1024};
+    if (f_.matmul || f_.matvec || f_.attention) {
+      integer("unroll_product", c, "copies of the innermost loops of a product",
+              setter<&Choices::unroll_product>(), {1, 4, 16, 64, 256});
+      if (f_.most_columns > 1)
+        integer("unroll_column", c, "copies of the loop over tiles of columns",
+                setter<&Choices::unroll_column>(), {1, 4, 16, 64});
+    }
+    if (f_.vectors)
+      integer("unroll_vector", c, "copies of loops over vectors and rows", setter<&Choices::unroll_vector>(),
+              copies);
+    integer("unroll_load", c, "copies of loops over transfers", setter<&Choices::unroll_load>(),
+            {1, 4, 16, 64, 256});
+    choice("hoist", c, "numbers that do not change in a loop: made where they are used, or kept in registers",
+           setter<&Choices::hoist>(), {{0, "no"}, {1, "yes"}});
+    choice("write_address", c, "addresses of write-outs: in registers, or through the immediate",
+           setter<&Choices::write_immediates>(), {{0, "register"}, {1, "immediate"}});
+    choice("address_registers", c, "scalar registers that hold addresses",
+           setter<&Choices::address_registers>(), {{8, "few"}, {15, "all"}});
+  }
+
+  const Features f_;
+  const Machine& machine_;
+  const bool broadcast_;
+  std::vector<KnobSpec> knobs_;
+};
+
+void add_constraint(wire::SurfaceT& surface, const char* name, wire::ConstraintKind kind,
+                    std::string assertion, std::string message, std::string needs = "",
+                    std::string available = "") {
+  auto constraint = std::make_unique<wire::ConstraintT>();
+  constraint->name = name;
+  constraint->kind = kind;
+  constraint->assertion = std::move(assertion);
+  constraint->message = std::move(message);
+  constraint->needs = std::move(needs);
+  constraint->available = std::move(available);
+  surface.constraints.push_back(std::move(constraint));
+}
+
+}  // namespace
+
+Result<wire::SurfaceT> make_surface(const Problem& problem, const Machine& machine,
+                                    const SurfaceOptions& options) {
+  const KnobTable table(problem, machine, options.broadcast_forms);
+  wire::SurfaceT surface;
+  surface.target = "plena";
+  surface.workload = problem.workload;
+  surface.kind = wire::SurfaceKind::Conditional;
+  std::set<std::string> published;
+  for (const KnobSpec& spec : table.knobs()) {
+    if (spec.values.size() < 2) continue;
+    auto knob = std::make_unique<wire::KnobT>();
+    knob->name = spec.name;
+    knob->category = spec.category;
+    knob->type = spec.labels.empty() ? KnobType::Integer : KnobType::Choice;
+    knob->values = spec.values;
+    knob->labels = spec.labels;
+    knob->doc = spec.doc;
+    published.insert(spec.name);
+    surface.knobs.push_back(std::move(knob));
+  }
+  std::sort(surface.knobs.begin(), surface.knobs.end(), [](const auto& a, const auto& b) {
+    return std::pair(a->category, a->name) < std::pair(b->category, b->name);
+  });
+  const auto has = [&](const char* name) { return published.contains(name); };
+  if (has("row_sum") && has("weighted_form"))
+    add_constraint(surface, "ones_column_needs_spread", wire::ConstraintKind::Dependency,
+                   "(=> (= row_sum 2) (= weighted_form 1))",
+                   "row_sum=ones_column takes the sums from a product in the spread form, and "
+                   "weighted_form={weighted_form}");
+  if (has("score_scale") && has("scores_form"))
+    add_constraint(surface, "scale_needs_copies", wire::ConstraintKind::Dependency,
+                   "(=> (= score_scale 2) (not (= scores_form 0)))",
+                   "score_scale=copies scales with the constants that make copies of the queries, and "
+                   "scores_form={scores_form} makes none");
+  return surface;
+}
+
+Result<Choices> choices_of(const wire::PlanT& plan, const Problem& problem, const Machine& machine) {
+  const KnobTable table(problem, machine, true);
+  Choices choices;
+  for (const KnobSpec& spec : table.knobs()) spec.set(choices, spec.values.front());
+  for (const auto& section : plan.sections) {
+    for (const auto& decision : section->decisions) {
+      const auto spec = std::find_if(table.knobs().begin(), table.knobs().end(),
+                                     [&](const KnobSpec& each) { return each.name == decision->knob; });
+      if (spec == table.knobs().end())
+        return invalid_argument(
+            fmt::format("plena: the plan decides '{}', which is no knob of this workload", decision->knob));
+      if (std::find(spec->values.begin(), spec->values.end(), decision->value) == spec->values.end())
+        return invalid_argument(
+            fmt::format("plena: the plan has {}={}, outside of its domain", decision->knob, decision->value));
+      spec->set(choices, decision->value);
+    }
+  }
+  return choices;
+}
+
+}  // namespace zomboss::plena
