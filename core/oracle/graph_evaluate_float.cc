@@ -194,7 +194,7 @@ class Attention {
   void run(Array& result) {
     std::string outer;
     for (char letter = 'a'; letter <= 'z'; ++letter) {
-      if (sizes_[index_of(letter)] > 0 && std::string_view("kde").find(letter) == std::string_view::npos) {
+      if (sizes_[index_of(letter)] >= 0 && std::string_view("kde").find(letter) == std::string_view::npos) {
         outer += letter;
       }
     }
@@ -213,11 +213,12 @@ class Attention {
   }
 
  private:
-  explicit Attention(const Node& node)
-      : scale_(node.number("scale", 1)), mask_(node.text("mask")), sizes_{} {}
+  explicit Attention(const Node& node) : scale_(node.number("scale", 1)), mask_(node.text("mask")) {
+    sizes_.fill(-1);
+  }
 
   static size_t index_of(char letter) { return static_cast<size_t>(letter - 'a'); }
-  int64_t size(char letter) const { return std::max<int64_t>(sizes_[index_of(letter)], 1); }
+  int64_t size(char letter) const { return sizes_[index_of(letter)] < 0 ? 1 : sizes_[index_of(letter)]; }
 
   Status add(const std::string& letters, const Array& array) {
     if (letters.size() != array.dims.size()) return invalid_argument("attention: a dim has no letter");
@@ -225,7 +226,7 @@ class Attention {
     const auto strides = row_major_strides(array.dims);
     for (size_t d = 0; d < letters.size(); ++d) {
       int64_t& known = sizes_[index_of(letters[d])];
-      if (known != 0 && known != array.dims[d]) return invalid_argument("attention: sizes do not fit");
+      if (known >= 0 && known != array.dims[d]) return invalid_argument("attention: sizes do not fit");
       known = array.dims[d];
       tensor.strides[index_of(letters[d])] += strides[d];
     }
@@ -276,7 +277,7 @@ class Attention {
 
   double scale_;
   std::string mask_;
-  std::array<int64_t, 26> sizes_;
+  std::array<int64_t, 26> sizes_;  // -1 for letters that do not occur
   std::vector<Lettered> tensors_;  // the operands, then the result
   std::vector<double> scores_;
 };

@@ -25,7 +25,7 @@ class HloWriter {
 
   std::string module(const std::vector<Val>& outputs) const {
     std::string reducers = "HloModule m\n";
-    for (const char* type : {"f32", "bf16"}) {
+    for (const char* type : {"f32", "f64", "bf16"}) {
       for (const char* op : {"add", "maximum"}) {
         reducers += fmt::format(
             "{0}_{1} {{\na = {1}[] parameter(0)\nb = {1}[] parameter(1)\nROOT r = {1}[] {0}(a, b)\n}}\n", op,
@@ -153,7 +153,7 @@ class HloWriter {
   Val softmax(const Val& x, int64_t dim) {
     const Val shifted = binary("subtract", x, spread(reduce("maximum", x, dim), dim, x.dims));
     const Val e = unary("exponential", shifted);
-    if (x.type == "f32") return binary("divide", e, spread(reduce("add", e, dim), dim, x.dims));
+    if (x.type != "bf16") return binary("divide", e, spread(reduce("add", e, dim), dim, x.dims));
     const Val sum = convert(reduce("add", convert(e, "f32"), dim), x.type);
     return binary("divide", e, spread(sum, dim, x.dims));
   }
