@@ -146,7 +146,8 @@ void round_store(std::span<double> values, std::span<const int64_t> dims, int64_
     const size_t along = first / stride % length;
     if (along % kStorageBlock != 0) continue;
     const size_t size = std::min(kStorageBlock, length - along);
-    for (size_t i = 0; i < size; ++i) block[i] = static_cast<float>(values[first + i * stride]);
+    for (size_t i = 0; i < size; ++i)
+      block[i] = static_cast<float>(round_to(values[first + i * stride], DType::BF16));
     round_store_block(std::span(block, size));
     for (size_t i = 0; i < size; ++i) values[first + i * stride] = static_cast<double>(block[i]);
   }

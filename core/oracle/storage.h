@@ -40,7 +40,9 @@ Status round_nearest(Tensor& tensor, Storage storage);
 // 2^floor(log2f(max + 1e-9)), truncation to quarters of a step before rounding half to even, no carry into
 // the exponent, NaN to the scale itself; -0 only for a negative value that is too small.
 void round_store_block(std::span<float> block);
-// The same over `dims` (row-major), blocks along `dim`. Values are rounded to f32 first.
+// The same over `dims` (row-major), blocks along `dim`. Values are rounded to bf16 first, the type of the
+// vector memory that the machine stores from. That matters: without it one code in 50 differs, and with it
+// one output in 20 of a small attention by more than its tolerance.
 void round_store(std::span<double> values, std::span<const int64_t> dims, int64_t dim);
 
 }  // namespace zomboss::oracle

@@ -12,6 +12,7 @@
 #include <limits>
 #include <map>
 
+#include "core/hlo/number.h"
 #include "zomboss/sdk/random.h"
 
 namespace zomboss::oracle {
@@ -158,6 +159,14 @@ TEST(StorageRoundStore, HandComputedBlocks) {
   EXPECT_TRUE(std::signbit(stored({1, -0x1p-20f})[1]));
 }
 
+TEST(StorageRoundStore, StoresFromBf16) {
+  // 1.09374 lies below the quarter step 1.09375 that rounds up, its nearest bf16 on it.
+  std::vector<double> values = {1.09374, 1};
+  round_store(values, std::vector<int64_t>{2}, 0);
+  EXPECT_EQ(values, (std::vector<double>{1.125, 1}));
+  EXPECT_EQ(stored({1.09374f, 1}), (std::vector<float>{1, 1}));
+}
+
 TEST(StorageRoundStore, TakesBlocksAlongAnyDim) {
   // [3, 10] along dim 0 and [10, 3] along dim 0, against columns taken out by hand.
   Random random(3, 0);
@@ -173,7 +182,8 @@ TEST(StorageRoundStore, TakesBlocksAlongAnyDim) {
       for (size_t start = 0; start < length; start += 8) {
         std::vector<float> block;
         for (size_t i = start; i < std::min(length, start + 8); ++i)
-          block.push_back(static_cast<float>(values[first + i * stride]));
+          block.push_back(static_cast<float>(
+              hlo::decode(DType::BF16, hlo::encode(DType::BF16, values[first + i * stride]))));
         round_store_block(block);
         for (size_t i = 0; i < block.size(); ++i)
           EXPECT_EQ(result[first + (start + i) * stride], static_cast<double>(block[i]));
