@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string>
 
 #include "core/evaluate/compare.h"
 #include "core/evaluate/workload.h"
@@ -181,6 +183,64 @@ TEST(Workload, InputsAreRoundedThroughTheirStorageBeforeTheOracle) {
   double sum = n[0];
   for (size_t k = 0; k < 16; ++k) sum += static_cast<double>(x[k]) * static_cast<double>(w[k * 4]);
   EXPECT_EQ(oracle::tensor_values<float>(stored->outputs[0])[0], static_cast<float>(sum));
+}
+
+TEST(Workload, WarnsWhenKvStorageHasNothingToStore) {
+  const Source source("floats.hlo", kFloats);
+  Diagnostics diagnostics(source);
+  Contract contract;
+  contract.kv_storage = oracle::Storage::kMxfp8;
+  const auto workload = load_workload(source, "floats", contract, diagnostics);
+  ASSERT_TRUE(workload.ok());
+  EXPECT_TRUE(workload->stored.empty());
+  ASSERT_EQ(diagnostics.all().size(), 1u);
+  EXPECT_EQ(diagnostics.render_all(),
+            "floats.hlo: warning: kv_storage has no effect: no attention with computed keys or values was "
+            "recognised\n");
+}
+
+constexpr const char* kAttention =
+    "HloModule attention\n"
+    "sum {\n"
+    "  a = f32[] parameter(0)\n"
+    "  c = f32[] parameter(1)\n"
+    "  ROOT r = f32[] add(a, c)\n"
+    "}\n"
+    "ENTRY main {\n"
+    "  q = f32[4,8] parameter(0)\n"
+    "  k = f32[4,8] parameter(1)\n"
+    "  w = f32[8,8] parameter(2)\n"
+    "  v = f32[4,8] dot(k, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+    "  s = f32[4,4] dot(q, k), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+    "  e = f32[4,4] exponential(s)\n"
+    "  zero = f32[] constant(0)\n"
+    "  t = f32[4] reduce(e, zero), dimensions={1}, to_apply=sum\n"
+    "  b = f32[4,4] broadcast(t), dimensions={0}\n"
+    "  p = f32[4,4] divide(e, b)\n"
+    "  ROOT o = f32[4,8] dot(p, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+    "}\n";
+
+TEST(Workload, ComputedValuesAreStoredAndKeysThatAreInputsAreNot) {
+  const Source source("attention.hlo", kAttention);
+  const auto load = [&](std::optional<oracle::Storage> kv) {
+    Diagnostics diagnostics(source);
+    Contract contract;
+    contract.default_storage = oracle::Storage::kMxfp8;
+    contract.kv_storage = kv;
+    return *load_workload(source, "attention", contract, diagnostics);
+  };
+  const Workload stored = load({});
+  ASSERT_EQ(stored.stored.size(), 1u);
+  EXPECT_EQ(stored.stored[0].name, "v");
+  EXPECT_EQ(stored.stored[0].dim, 1);
+  const auto& option = *stored.message.contract->options.back();
+  EXPECT_EQ(option.key + " " + option.text, "kv_storage mxfp8");
+  const Workload exact = load(oracle::Storage::kExact);
+  EXPECT_TRUE(exact.stored.empty());
+  const auto with = make_reference(stored), without = make_reference(exact);
+  ASSERT_TRUE(with.ok() && without.ok());
+  EXPECT_EQ(with->inputs, without->inputs);
+  EXPECT_NE(with->outputs, without->outputs);
 }
 
 TEST(Workload, RefusesStorageThatCannotBe) {
