@@ -192,7 +192,7 @@ class KnobTable {
 
   void loops() {
     const Category c = Category::LoopStructure;
-    const std::vector<int64_t> copies = {1, 4, 16, 64, 256, 1024};
+    const std::vector<int64_t> copies = {16, 1, 4, 64, 256, 1024};
     if (f_.matmul || f_.matvec || f_.attention) {
       integer("unroll_product", c, "copies of the innermost loops of a product",
               setter<&Choices::unroll_product>(), {1, 4, 16, 64, 256});
@@ -206,11 +206,11 @@ class KnobTable {
     integer("unroll_load", c, "copies of loops over transfers", setter<&Choices::unroll_load>(),
             {1, 4, 16, 64, 256});
     choice("hoist", c, "numbers that do not change in a loop: made where they are used, or kept in registers",
-           setter<&Choices::hoist>(), {{0, "no"}, {1, "yes"}});
+           setter<&Choices::hoist>(), {{1, "yes"}, {0, "no"}});
     choice("write_address", c, "addresses of write-outs: in registers, or through the immediate",
            setter<&Choices::write_immediates>(), {{0, "register"}, {1, "immediate"}});
-    choice("address_registers", c, "scalar registers that hold addresses",
-           setter<&Choices::address_registers>(), {{8, "few"}, {15, "all"}});
+    choice("address_cache", c, "scalar registers that keep addresses for later uses: all, or those of one instruction",
+           setter<&Choices::cached_numbers>(), {{15, "all"}, {3, "one_instruction"}});
   }
 
   const Features f_;

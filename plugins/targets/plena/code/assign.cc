@@ -48,6 +48,8 @@ struct Pointer {
   int64_t base = 0;
   int64_t step = 0;  // per trip
   uint32_t reg = 0;
+  bool carried = false;   // the register is a pointer of the loop outside, which nobody else uses
+  int64_t moved = 0;      // by loops inside that carry it on, each trip
 };
 
 uint32_t word_of(Opcode opcode, uint32_t rd, uint32_t rs1, uint32_t rs2 = 0, uint32_t rs3 = 0,
@@ -202,14 +204,22 @@ class Assigner {
     return best;
   }
 
-  uint32_t victim(uint32_t protect) {
-    uint32_t best = 0;
-    for (uint32_t reg = 1; reg <= std::min(options_.address_registers, kGpCount - 1); ++reg) {
+  // The register to give up: a free one, else the one whose number is needed last. Numbers that come and go
+  // have a limited share of the registers; counters and pointers take any.
+  uint32_t victim(uint32_t protect, bool cached) {
+    uint32_t best = 0, free = 0, held = 0;
+    for (uint32_t reg = 1; reg < kGpCount; ++reg) {
       const GpPage& page = gp_[reg];
-      if (page.pinned || (protect >> reg & 1u) != 0) continue;
-      if (!page.filled) return reg;
+      if (page.pinned) continue;
+      if (!page.filled) {
+        if (free == 0 && (protect >> reg & 1u) == 0) free = reg;
+        continue;
+      }
+      ++held;
+      if ((protect >> reg & 1u) != 0) continue;
       if (best == 0 || page.next_use > gp_[best].next_use) best = reg;
     }
+    if (free != 0 && (!cached || best == 0 || held < options_.cached_numbers)) return free;
     if (best == 0) fail(resource_exhausted("the loop nest needs more scalar registers than there are"));
     return best == 0 ? 1 : best;
   }
@@ -220,7 +230,7 @@ class Assigner {
       gp_[*reg].next_use = next_use;
       return *reg;
     }
-    const uint32_t reg = victim(protect);
+    const uint32_t reg = victim(protect, true);
     make(reg, number);
     gp_[reg] = {true, false, number, next_use};
     return reg;
@@ -476,14 +486,62 @@ class Assigner {
     return pointers;
   }
 
+  // Whether the loop at `inner` is the only user of a pointer of the innermost open loop, at `outer`. Then it
+  // moves that register on itself.
+  bool only_user(uint32_t outer, const Pointer& pointer, uint32_t inner) const {
+    const LoopId loop = items_[inner].loop;
+    for (uint32_t i = outer + 1; i < items_[outer].match; ++i) {
+      for (size_t k = 0; k < items_[i].gp_count; ++k) {
+        const Terms& terms = *terms_of_[numbers_[i][k].motion];
+        if (open_part(terms) != pointer.terms) continue;
+        const bool inside = std::any_of(terms.begin(), terms.end(),
+                                        [loop](const AffineTerm& term) { return term.loop == loop; });
+        if (!inside) return false;
+      }
+    }
+    return true;
+  }
+
+  // Of the pointers of the loop at `begin`: those that go on with a pointer of the loop outside.
+  void find_carried(uint32_t begin, std::vector<Pointer>& pointers, std::optional<uint32_t> outer,
+                    std::vector<Pointer>* outer_pointers) {
+    if (!outer) return;
+    for (Pointer& pointer : pointers) {
+      Terms above = pointer.terms;
+      above.pop_back();
+      size_t same = 0;
+      for (const Pointer& other : pointers) {
+        if (other.terms.size() == above.size() + 1 && std::equal(above.begin(), above.end(), other.terms.begin()))
+          ++same;
+      }
+      size_t parents = 0;
+      Pointer* parent = nullptr;
+      for (Pointer& each : *outer_pointers) {
+        if (each.terms != above) continue;
+        ++parents;
+        parent = &each;
+      }
+      if (same != 1 || parents != 1 || parent->base != pointer.base || !only_user(*outer, *parent, begin)) continue;
+      pointer.carried = true;
+      pointer.reg = parent->reg;
+      parent->moved = pointer.step * items_[begin].trips;
+    }
+  }
+
   // Registers that the loop and those inside it hold on to.
-  uint32_t registers_needed(uint32_t begin) {
+  uint32_t registers_needed(uint32_t begin, std::optional<uint32_t> outer, std::vector<Pointer>* outer_pointers) {
     open_.push_back(items_[begin].loop);
-    const auto own = static_cast<uint32_t>(1 + pointers_of(begin).size());
+    std::vector<Pointer> pointers = pointers_of(begin);
+    open_.pop_back();
+    find_carried(begin, pointers, outer, outer_pointers);
+    open_.push_back(items_[begin].loop);
+    uint32_t own = 1;
+    for (const Pointer& pointer : pointers) own += pointer.carried ? 0 : 1;
     uint32_t inner = 0;
     for (uint32_t i = begin + 1; i < items_[begin].match; ++i) {
       if (items_[i].kind != ItemKind::kLoopBegin) continue;
-      inner = std::max(inner, registers_needed(i));
+      std::vector<Pointer> copy = pointers;
+      inner = std::max(inner, registers_needed(i, begin, &copy));
       i = items_[i].match;
     }
     open_.pop_back();
@@ -509,8 +567,7 @@ class Assigner {
 
   uint32_t free_registers() const {
     uint32_t count = 0;
-    for (uint32_t reg = 1; reg <= std::min(options_.address_registers, kGpCount - 1); ++reg)
-      count += gp_[reg].pinned ? 0 : 1;
+    for (uint32_t reg = 1; reg < kGpCount; ++reg) count += gp_[reg].pinned ? 0 : 1;
     return count;
   }
 
@@ -540,10 +597,9 @@ class Assigner {
     return result;
   }
 
-  void hoist_numbers(uint32_t begin, std::vector<uint32_t>& pinned) {
-    const uint32_t inner = registers_needed(begin) - 1;  // its own counter is pinned already
-    const auto own = static_cast<uint32_t>(pinned.size());
-    const uint32_t needed = inner - std::min(inner, own) + kTemporaries;
+  // `inside`: registers that loops inside will hold on to.
+  void hoist_numbers(uint32_t begin, uint32_t inside, std::vector<uint32_t>& pinned) {
+    const uint32_t needed = inside + kTemporaries;
     for (const Number& number : unchanging(begin)) {
       if (free_registers() <= needed) return;
       if (const auto reg = find_gp(number); reg && (*reg == 0 || gp_[*reg].pinned)) continue;
@@ -618,29 +674,39 @@ class Assigner {
     settle_state(begin);
     std::vector<uint32_t> fp_pinned;
     if (options_.hoist) hoist_scalars(begin, fp_pinned);
+    const std::optional<uint32_t> outer = frames_.empty() ? std::nullopt : std::optional(frames_.back().begin);
+    std::vector<Pointer>* outer_pointers = frames_.empty() ? nullptr : &frames_.back().pointers;
+    const uint32_t total = registers_needed(begin, outer, outer_pointers);
     open_.push_back(mark.loop);
     std::vector<Pointer> pointers = pointers_of(begin);
     open_.pop_back();
+    find_carried(begin, pointers, outer, outer_pointers);
     std::vector<uint32_t> pinned;
-    for (Pointer& pointer : pointers) start_pointer(pointer, pinned);
-    const uint32_t counter = victim(0);
+    for (Pointer& pointer : pointers) {
+      if (!pointer.carried) start_pointer(pointer, pinned);
+    }
+    const auto own = static_cast<uint32_t>(pinned.size()) + 1;
+    const uint32_t counter = victim(0, false);
     gp_[counter] = {true, true, {kNever, 0}, kNever};
-    if (options_.hoist) hoist_numbers(begin, pinned);
+    if (options_.hoist) hoist_numbers(begin, total - own, pinned);
     for (const Pointer& pointer : pointers) gp_[pointer.reg].number = {intern(pointer.terms), pointer.base};
     emit(word_imm22(Opcode::kCLoopStart, counter, mark.trips));
     multiplicity_ *= mark.trips;
     open_.push_back(mark.loop);
     code_.loop_depth = std::max(code_.loop_depth, static_cast<uint32_t>(open_.size()));
     drop_unpinned();
+    frames_.push_back({begin, std::move(pointers)});
     range(begin + 1, mark.match);
     region_ = mark.region;
+    pointers = std::move(frames_.back().pointers);
+    frames_.pop_back();
     for (const Pointer& pointer : pointers) advance(pointer);
     emit(word_of(Opcode::kCLoopEnd, counter, 0));
     open_.pop_back();
     multiplicity_ /= mark.trips;
     gp_[counter] = {};
     for (const uint32_t reg : pinned) gp_[reg].pinned = false;
-    for (const Pointer& pointer : pointers) gp_[pointer.reg] = {};
+    for (const Pointer& pointer : pointers) gp_[pointer.reg] = {true, pointer.carried, {kNever, 1}, kNever};
     for (const uint32_t reg : fp_pinned) fp_[reg].pinned = false;
     drop_unpinned();
   }
@@ -651,7 +717,7 @@ class Assigner {
     Terms outer = pointer.terms;
     outer.pop_back();
     const Number first{intern(outer), pointer.base};
-    const uint32_t reg = victim(0);
+    const uint32_t reg = victim(0, false);
     make(reg, first);
     gp_[reg] = {true, true, first, kNever};
     pointer.reg = reg;
@@ -659,7 +725,8 @@ class Assigner {
   }
 
   void advance(const Pointer& pointer) {
-    const int64_t step = pointer.step;
+    const int64_t step = pointer.step - pointer.moved;
+    if (step == 0) return;
     if (step > 0 && step < kImmediateLimit) {
       emit(word_imm18(Opcode::kSAddiInt, pointer.reg, pointer.reg, static_cast<uint32_t>(step)));
       return;
@@ -689,13 +756,20 @@ class Assigner {
   std::array<std::optional<uint64_t>, kAddressCount> address_pages_{};
   std::array<uint64_t, kAddressCount> address_used_{};
   uint64_t address_clock_ = 0;
+  // The rolled loops around the code that is being written, from the outside in.
+  struct Frame {
+    uint32_t begin = 0;
+    std::vector<Pointer> pointers;
+  };
   std::vector<LoopId> open_;
+  std::vector<Frame> frames_;
 };
 
 }  // namespace
 
 Result<MachineCode> assign_registers(const Tape& tape, const AssignOptions& options) {
-  if (options.address_registers < 8) return invalid_argument("code needs at least 8 address registers");
+  if (options.cached_numbers < kTemporaries)
+    return invalid_argument("an instruction needs up to three numbers in registers");
   return Assigner(tape, options).run();
 }
 

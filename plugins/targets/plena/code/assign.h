@@ -19,7 +19,7 @@ namespace zomboss::plena {
 struct AssignOptions {
   bool hoist = true;                // unchanging numbers of a rolled loop are made before it
   bool write_immediates = true;     // a write-out uses its immediate, else its address is made in a register
-  uint32_t address_registers = 15;  // of gp1..gp15, at least 8
+  uint32_t cached_numbers = 15;  // registers that hold numbers for later uses, at least 3
 };
 
 struct MachineCode {

@@ -58,7 +58,7 @@ struct Choices {
   int64_t unroll_load = 1;
   int64_t hoist = 1;
   int64_t write_immediates = 0;
-  int64_t address_registers = 15;
+  int64_t cached_numbers = 15;
 };
 
 inline bool broadcasts(ProductForm form) {
