@@ -109,7 +109,8 @@ class Assigner {
   // A variable lives from its first item to its last; one that a loop uses and did not make lives to its end.
   void find_lifetimes() {
     const auto count = tape_.scalars().size();
-    std::vector<uint32_t> first(count, kNever);
+    std::vector<uint32_t>& first = first_use_;
+    first.assign(count, kNever);
     last_use_.assign(count, 0);
     for (uint32_t i = 0; i < items_.size(); ++i) {
       for (const ScalarId id : items_[i].fp) {
@@ -607,6 +608,23 @@ class Assigner {
     }
   }
 
+  // The most variables that live at one time inside the loop and did not before it.
+  size_t most_live(uint32_t begin) const {
+    std::vector<std::pair<uint32_t, int>> events;
+    for (size_t s = 0; s < first_use_.size(); ++s) {
+      if (tape_.scalars()[s].is_constant || first_use_[s] < begin || first_use_[s] > items_[begin].match) continue;
+      events.emplace_back(first_use_[s], 1);
+      events.emplace_back(last_use_[s] + 1, -1);
+    }
+    std::sort(events.begin(), events.end());
+    size_t live = 0, most = 0;
+    for (const auto& [at, change] : events) {
+      live = change > 0 ? live + 1 : live - 1;
+      most = std::max(most, live);
+    }
+    return most;
+  }
+
   void hoist_scalars(uint32_t begin, std::vector<uint32_t>& pinned) {
     std::map<ScalarId, uint32_t> uses;
     for (uint32_t i = begin + 1; i < items_[begin].match; ++i) {
@@ -621,7 +639,7 @@ class Assigner {
     for (const auto& [id, count] : uses) sorted.emplace_back(count, id);
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
-    constexpr size_t kReserve = 3;  // for variables and constants that do not fit
+    const size_t reserve = most_live(begin) + 1;  // for variables, and constants that do not fit
     for (const auto& each : sorted) {
       size_t free = 0;
       bool held = false;
@@ -629,7 +647,7 @@ class Assigner {
         free += fp_[reg].scalar == kNoScalar ? 1 : 0;
         held = held || (fp_[reg].scalar == each.second && fp_[reg].pinned);
       }
-      if (free <= kReserve) return;
+      if (free <= reserve) return;
       if (held) continue;
       const uint32_t reg = get_fp(each.second, kNever, 0, false);
       fp_[reg].pinned = true;
@@ -747,7 +765,7 @@ class Assigner {
   std::vector<const Terms*> terms_of_;
   std::vector<std::array<Number, 3>> numbers_;
   std::vector<std::array<uint32_t, 3>> next_gp_, next_fp_;
-  std::vector<uint32_t> last_use_;
+  std::vector<uint32_t> first_use_, last_use_;  // of scalars, by item
   std::map<ScalarId, uint32_t> slots_;
 
   std::array<GpPage, kGpCount> gp_{};

@@ -37,7 +37,7 @@ int64_t Lowerer::spread_tile(bool transposed, double factor) {
 }
 
 // Rows of the copies: [group of lanes][inner tile][part][64 rows].
-Panel Lowerer::spread_copies(const Product& product, int64_t lanes) {
+Panel Lowerer::spread_copies(const Product& product, const Product::Address& x, int64_t lanes) {
   const int64_t block = machine_.mlen;
   const int64_t parts = machine_.broadcast_amount;
   const int64_t blocks = (product.rows + block - 1) / block;
@@ -48,7 +48,7 @@ Panel Lowerer::spread_copies(const Product& product, int64_t lanes) {
     tape_.loop(product.inner, choices_.unroll_product, [&](const Affine& k) {
       for (int64_t lane = 0; lane < lanes; ++lane) {
         if (group.terms.empty() && group.base * lanes + lane >= blocks) break;
-        tape_.btmm(tile + lane * machine_.hlen, product.x((group * lanes + lane) * block, k));
+        tape_.btmm(tile + lane * machine_.hlen, x((group * lanes + lane) * block, k));
       }
       tape_.bmm_write(copies.at(0, group * product.inner + k));
     });
@@ -61,15 +61,18 @@ void Lowerer::spread_product(const Product& product) {
   const int64_t parts = machine_.broadcast_amount;
   const int64_t lanes = lanes_for(product.rows);
   const int64_t groups = ((product.rows + block - 1) / block + lanes - 1) / lanes;
-  const Panel copies = spread_copies(product, lanes);
+  std::vector<Panel> copies = {spread_copies(product, product.x, lanes)};
+  if (product.x_low) copies.push_back(spread_copies(product, product.x_low, lanes));
   const auto multiply = [&](const Affine& slot_address, const Affine& group, const Affine& k) {
     for (int64_t part = 0; part < parts; ++part) {
       const Affine matrix = slot_address + part * machine_.hlen;
-      const Affine vectors = copies.at(part * block, group * product.inner + k);
-      if (product.transposed)
-        tape_.btmm(matrix, vectors);
-      else
-        tape_.bmm(matrix, vectors);
+      for (const Panel& each : copies) {
+        const Affine vectors = each.at(part * block, group * product.inner + k);
+        if (product.transposed)
+          tape_.btmm(matrix, vectors);
+        else
+          tape_.bmm(matrix, vectors);
+      }
     }
   };
   if (product.inner <= slots()) {
@@ -99,12 +102,12 @@ void Lowerer::spread_product(const Product& product) {
       tape_.bmm_write(product.constant_y(group * (lanes * block)));
     });
   }
-  release_panel(copies);
+  for (const Panel& each : copies) release_panel(each);
 }
 
 // Copies for the last lane: [inner tile][part][rows]. Transposed: part p is shifted up by whole groups, so
 // that group p stands where the last one stood. Natural: element 4d + p moves to 4d + 3.
-Panel Lowerer::shifted_copies(const Product& product) {
+Panel Lowerer::shifted_copies(const Product& product, const Product::Address& x) {
   const int64_t parts = machine_.broadcast_amount;
   const Panel copies =
       new_panel(padded_rows(product.rows), parts * product.inner * machine_.vlen, 0, machine_.mlen);
@@ -113,7 +116,7 @@ Panel Lowerer::shifted_copies(const Product& product) {
   tape_.loop(product.inner, choices_.unroll_vector, [&](const Affine& k) {
     tape_.loop(product.rows, choices_.unroll_vector, [&](const Affine& row) {
       const Affine last = copies.at(row, k * parts + (parts - 1));
-      tape_.vf(Opcode::kVMulVf, last, product.x(row, k), four);
+      tape_.vf(Opcode::kVMulVf, last, x(row, k), four);
       for (int64_t part = 0; part + 1 < parts; ++part)
         tape_.v_shift(copies.at(row, k * parts + part), last, step * (parts - 1 - part));
     });
@@ -126,7 +129,8 @@ void Lowerer::shift_product(const Product& product) {
   const int64_t block = machine_.mlen;
   const int64_t parts = machine_.broadcast_amount;
   const int64_t blocks = (product.rows + block - 1) / block;
-  const Panel copies = shifted_copies(product);
+  std::vector<Panel> copies = {shifted_copies(product, product.x)};
+  if (product.x_low) copies.push_back(shifted_copies(product, product.x_low));
   note_tiles(1);
   const int64_t below = (parts - 1) * block * machine_.vlen;
   HbmPlace residue = product.place;  // every fourth row of the matrix
@@ -139,22 +143,24 @@ void Lowerer::shift_product(const Product& product) {
         tape_.loop(product.inner, choices_.unroll_product, [&](const Affine& k) {
           load_tile(product, 0, k, column);
           for (int64_t part = 0; part < parts; ++part)
-            tape_.btmm(slot(0) + part * machine_.hlen, copies.at(index * block, k * parts + part));
+            for (const Panel& each : copies)
+              tape_.btmm(slot(0) + part * machine_.hlen, each.at(index * block, k * parts + part));
         });
       } else {
         for (int64_t chunk = 0; chunk < chunks; ++chunk) {
           for (int64_t part = 0; part < parts; ++part) {
             tape_.prefetch_m(slot(0), residue, product.tile(chunk * parts, column) + part * row_bytes);
             for (int64_t slice = 0; slice < std::min(parts, product.inner - chunk * parts); ++slice)
-              tape_.bmm(slot(0) + slice * machine_.hlen,
-                        copies.at(index * block, (chunk * parts + slice) * parts + part));
+              for (const Panel& each : copies)
+                tape_.bmm(slot(0) + slice * machine_.hlen,
+                          each.at(index * block, (chunk * parts + slice) * parts + part));
           }
         }
       }
       tape_.bmm_write(product.y(index * block, column) - below);
     }
   }
-  release_panel(copies);
+  for (const Panel& each : copies) release_panel(each);
 }
 
 // M_BTMV with a slice of the identity takes one row apart into four; four rows in four lanes fill them.
@@ -201,7 +207,7 @@ void Lowerer::row_pack_product(const Product& product) {
 // One row at a time; the result is the last of four rows, so the rows go from the last to the first.
 void Lowerer::row_shift_product(const Product& product) {
   const int64_t parts = machine_.broadcast_amount;
-  const Panel copies = shifted_copies(product);
+  const Panel copies = shifted_copies(product, product.x);
   const int64_t below = (parts - 1) * machine_.vlen;
   const bool resident = product.inner <= slots();
   note_tiles(resident ? product.inner : 1);

@@ -38,6 +38,7 @@ struct Product {
   int64_t rows = 0;                // vectors
   int64_t inner = 0, columns = 0;  // tiles
   Address x, y;
+  Address x_low;  // a second part of the vectors, empty when there is none; not in the row forms
   // Byte offset of the matrix tile (inner, column) from the tensor's address.
   std::function<Affine(const Affine& inner, const Affine& column)> tile;
   HbmPlace place;
@@ -89,8 +90,8 @@ class Lowerer {
   void shift_product(const Product& product);
   void row_pack_product(const Product& product);
   void row_shift_product(const Product& product);
-  Panel spread_copies(const Product& product, int64_t lanes);
-  Panel shifted_copies(const Product& product);
+  Panel spread_copies(const Product& product, const Product::Address& x, int64_t lanes);
+  Panel shifted_copies(const Product& product, const Product::Address& x);
   int64_t spread_tile(bool transposed, double factor);
   void load_tile(const Product& product, int64_t slot_index, const Affine& inner, const Affine& column);
   int64_t lanes_for(int64_t rows) const;
@@ -106,6 +107,14 @@ class Lowerer {
 
   // ---- rows (norms.cc, maps.cc, rope.cc)
   void stage_norm(const Stage& stage);
+  struct NormFactor {
+    ScalarId factor = kNoScalar, correction = kNoScalar;  // the factor is factor * (1 + correction)
+    ScalarId upper = kNoScalar, lower = kNoScalar;        // halves of factor
+  };
+  void stage_precise_norm(const Stage& stage);
+  void halve_vector(const Affine& number, const Affine& upper, const Affine& lower, const Affine& part);
+  // `lost`: what the vector of squares lacks.
+  NormFactor norm_factor(const Affine& squares, const std::optional<Affine>& lost, float cols, float epsilon);
   void stage_map(const Stage& stage);
   void stage_binary(const Stage& stage);
   void stage_scalar(const Stage& stage);

@@ -1,9 +1,187 @@
 // Layer norm and RMS norm, row by row.
+#include <utility>
+
 #include "plugins/targets/plena/lower/lowerer.h"
 
 namespace zomboss::plena {
+namespace {
+
+// Columns from which on the roundings of single squares cancel well enough.
+constexpr int64_t kManyColumns = 256;
+
+}  // namespace
+
+// RMS norm rounded once, and, for `low`, what that rounding took away. Products of numbers of four bits are
+// exact in bf16, so rows and factors are multiplied in halves; the factor 1 / sqrt(m) of a mean square m in two
+// parts is corrected by c = (1 - m f^2) / 2.
+void Lowerer::stage_precise_norm(const Stage& stage) {
+  const int64_t cols = value(stage.a).cols;
+  const int64_t count = tiles(cols);
+  const int64_t tail = cols % machine_.vlen;
+  const Panel x = panel(stage.a);
+  std::optional<Panel> gamma, keep;
+  if (stage.b != kNoValue) gamma = panel(stage.b);
+  if (tail != 0)
+    keep = constant_row("keep" + std::to_string(tail), [tail](int64_t i) { return i < tail ? 1.0f : 0.0f; });
+  const Panel y = result_panel(stage);
+  std::optional<Panel> low;
+  if (stage.low != kNoValue) panels_[static_cast<size_t>(stage.low)] = low = new_panel(value(stage.low).rows, cols);
+  const Panel scratch = new_panel(6, machine_.vlen);
+  const Affine total = scratch.at(0, 0), part = scratch.at(1, 0), high = scratch.at(2, 0), rest = scratch.at(3, 0),
+               lost = scratch.at(4, 0), inside = scratch.at(5, 0);
+  tape_.loop(value(stage.a).rows, choices_.unroll_vector, [&](const Affine& row) {
+    const bool exact_squares = value(stage.a).origin == Origin::kInput;  // of four bits
+    const bool halve = !exact_squares && cols < kManyColumns;
+    bool any_lost = false;
+    const auto lose = [&](const Affine& what) {
+      if (any_lost)
+        tape_.vv(Opcode::kVAddVv, lost, lost, what);
+      else
+        tape_.vf(Opcode::kVAddVf, lost, what, tape_.zero());
+      any_lost = true;
+    };
+    for (int64_t t = 0; t < count; ++t) {
+      Affine source = x.at(row, t);
+      if (keep && t + 1 == count) {
+        tape_.vv(Opcode::kVMulVv, inside, source, keep->at(0, 0));
+        source = inside;
+      }
+      const Affine square = t == 0 ? total : part;
+      if (halve) {  // (h + l)^2 = h^2 + (2 h + l) l
+        halve_vector(source, high, rest, part);
+        tape_.vf(Opcode::kVAddVf, part, rest, tape_.zero());
+        tape_.vv(Opcode::kVAddVv, rest, source, high);
+        tape_.vv(Opcode::kVMulVv, rest, rest, part);
+        lose(rest);
+        tape_.vv(Opcode::kVMulVv, square, high, high);
+      } else {
+        tape_.vv(Opcode::kVMulVv, square, source, source);
+      }
+      if (t == 0) continue;
+      tape_.vv(Opcode::kVAddVv, high, total, part);  // and what this sum loses
+      tape_.vv(Opcode::kVSubVv, total, total, high);
+      tape_.vv(Opcode::kVAddVv, total, total, part);
+      lose(total);
+      tape_.vf(Opcode::kVAddVf, total, high, tape_.zero());
+    }
+    const NormFactor f = norm_factor(total, any_lost ? std::optional(lost) : std::nullopt, static_cast<float>(cols), static_cast<float>(stage.epsilon));
+    for (int64_t t = 0; t < count; ++t) {
+      const Affine out = y.at(row, t);
+      Affine source = x.at(row, t);
+      const bool gamma_first = gamma && exact_squares;  // the product is exact
+      if (gamma_first) {
+        tape_.vv(Opcode::kVMulVv, total, source, gamma->at(0, t));
+        source = total;
+      }
+      halve_vector(source, high, rest, part);
+      tape_.vf(Opcode::kVMulVf, out, source, f.factor);
+      tape_.vf(Opcode::kVMulVf, lost, high, f.upper);
+      tape_.vv(Opcode::kVSubVv, lost, lost, out);
+      for (const auto& [vector, scalar] : {std::pair{rest, f.upper}, std::pair{high, f.lower},
+                                           std::pair{rest, f.lower}, std::pair{out, f.correction}}) {
+        tape_.vf(Opcode::kVMulVf, part, vector, scalar);
+        tape_.vv(Opcode::kVAddVv, lost, lost, part);
+      }
+      if (gamma && !gamma_first) {  // (out + lost) * gamma, with the first product in halves
+        halve_vector(out, high, rest, part);
+        tape_.vv(Opcode::kVMulVv, lost, lost, gamma->at(0, t));
+        tape_.vv(Opcode::kVMulVv, out, out, gamma->at(0, t));
+        tape_.vv(Opcode::kVMulVv, high, high, gamma->at(0, t));
+        tape_.vv(Opcode::kVSubVv, high, high, out);
+        tape_.vv(Opcode::kVMulVv, rest, rest, gamma->at(0, t));
+        tape_.vv(Opcode::kVAddVv, high, high, rest);
+        tape_.vv(Opcode::kVAddVv, lost, lost, high);
+      }
+      if (!low) {
+        tape_.vv(Opcode::kVAddVv, out, out, lost);
+        continue;
+      }
+      tape_.vv(Opcode::kVAddVv, part, out, lost);
+      tape_.vv(Opcode::kVSubVv, high, part, out);
+      tape_.vv(Opcode::kVSubVv, low->at(row, t), lost, high);
+      tape_.vf(Opcode::kVAddVf, out, part, tape_.zero());
+    }
+  });
+  release_panel(scratch);
+}
+
+// number = upper + lower, each of four bits or so. `part` is overwritten; `number` may be no result.
+void Lowerer::halve_vector(const Affine& number, const Affine& upper, const Affine& lower, const Affine& part) {
+  tape_.vf(Opcode::kVMulVf, part, number, tape_.constant(17));
+  tape_.vv(Opcode::kVSubVv, upper, number, part);
+  tape_.vv(Opcode::kVAddVv, upper, part, upper);
+  tape_.vv(Opcode::kVSubVv, lower, number, upper);
+}
+
+// The factor of a row from the vector of its squares, in bf16 with its correction and in halves of four bits.
+// Scalars die as early as can be: there are seven registers.
+Lowerer::NormFactor Lowerer::norm_factor(const Affine& squares, const std::optional<Affine>& lost, float cols,
+                                         float epsilon) {
+  const auto variable = [&] { return tape_.variable(); };
+  const ScalarId split = tape_.constant(17);
+  const auto mul = [&](ScalarId to, ScalarId a, ScalarId b) { tape_.s_fp(Opcode::kSMulFp, to, a, b); };
+  const auto add = [&](ScalarId to, ScalarId a, ScalarId b) { tape_.s_fp(Opcode::kSAddFp, to, a, b); };
+  const auto sub = [&](ScalarId to, ScalarId a, ScalarId b) { tape_.s_fp(Opcode::kSSubFp, to, a, b); };
+  const auto halves = [&](ScalarId number, ScalarId upper, ScalarId lower) {
+    mul(upper, number, split);
+    sub(lower, number, upper);
+    add(upper, upper, lower);
+    sub(lower, number, upper);
+  };
+  const ScalarId mean = variable(), mean_low = variable();  // of the squares
+  add(mean, tape_.zero(), tape_.zero());
+  tape_.red_sum(mean, squares);
+  sub(mean_low, tape_.zero(), mean);
+  tape_.red_sum(mean_low, squares);
+  if (lost) tape_.red_sum(mean_low, *lost);
+  mul(mean, mean, tape_.constant(1 / cols));
+  mul(mean_low, mean_low, tape_.constant(1 / cols));
+  add(mean_low, mean_low, tape_.constant(epsilon));
+  const ScalarId factor = variable();
+  tape_.s_fp(Opcode::kSSqrtFp, factor, mean);
+  tape_.s_fp(Opcode::kSReciFp, factor, factor);
+  const ScalarId product = variable();  // mean * factor, with product_low
+  mul(product, mean, factor);
+  const ScalarId mean_upper = variable(), mean_lower = variable();
+  halves(mean, mean_upper, mean_lower);
+  NormFactor result;
+  result.upper = variable();
+  result.lower = variable();
+  halves(factor, result.upper, result.lower);
+  const ScalarId product_low = variable();
+  mul(product_low, mean_upper, result.upper);
+  mul(mean_upper, mean_upper, result.lower);
+  sub(product_low, product_low, product);
+  add(product_low, product_low, mean_upper);
+  mul(mean_upper, mean_lower, result.upper);
+  add(product_low, product_low, mean_upper);
+  mul(mean_lower, mean_lower, result.lower);
+  add(product_low, product_low, mean_lower);
+  const ScalarId upper = variable(), lower = variable();
+  halves(product, upper, lower);
+  const ScalarId error = variable();  // mean * factor^2 - 1
+  mul(error, lower, result.lower);
+  mul(lower, lower, result.upper);
+  add(error, error, lower);
+  mul(lower, upper, result.lower);
+  add(error, error, lower);
+  mul(upper, upper, result.upper);
+  add(upper, upper, tape_.constant(-1));
+  add(error, error, upper);
+  result.factor = variable();
+  add(result.factor, result.upper, result.lower);
+  mul(product_low, product_low, result.factor);
+  add(error, error, product_low);
+  mul(mean_low, mean_low, result.factor);
+  mul(mean_low, mean_low, result.factor);
+  add(error, error, mean_low);
+  result.correction = variable();
+  mul(result.correction, error, tape_.constant(-0.5f));
+  return result;
+}
 
 void Lowerer::stage_norm(const Stage& stage) {
+  if (stage.precise) return stage_precise_norm(stage);
   const bool is_layer = stage.kind == StageKind::kLayerNorm;
   const int64_t cols = value(stage.a).cols;
   const int64_t rows = value(stage.a).rows;

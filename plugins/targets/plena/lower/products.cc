@@ -52,11 +52,14 @@ void Lowerer::array_columns(const Product& product, int64_t first_inner, int64_t
       tape_.loop(mlen / blen, unroll_part, [&](const Affine& part) {
         tape_.loop(inner, unroll_inner, [&](const Affine& k) {
           const Affine matrix = (first_slot + k) * machine_.tile_elements() + part * (blen * mlen);
-          const Affine vector = product.x(group * blen, k + first_inner);
-          if (product.transposed)
-            tape_.tmm(vector, matrix);
-          else
-            tape_.mm(matrix, vector);
+          for (const Product::Address* x : {&product.x, &product.x_low}) {
+            if (!*x) continue;
+            const Affine vector = (*x)(group * blen, k + first_inner);
+            if (product.transposed)
+              tape_.tmm(vector, matrix);
+            else
+              tape_.mm(matrix, vector);
+          }
         });
         tape_.mm_write(y(group * blen, column) + part * blen, 1);
       });
@@ -117,6 +120,12 @@ void Lowerer::stage_matmul(const Stage& stage) {
   ProductForm form = value(stage.out).rows == 1 ? choices_.matvec : choices_.matmul;
   if (!stage.transposed && form == ProductForm::kRowPack) form = ProductForm::kSpread;
   if (!stage.transposed && form == ProductForm::kRowShift) form = ProductForm::kShift;
+  std::optional<Panel> low;
+  if (stage.low != kNoValue) {
+    low = panel(stage.low);
+    if (form == ProductForm::kRowPack) form = ProductForm::kSpread;
+    if (form == ProductForm::kRowShift) form = ProductForm::kShift;
+  }
   const Panel y = output_panel(stage, form);
   Product task;
   task.rows = rows;
@@ -129,6 +138,7 @@ void Lowerer::stage_matmul(const Stage& stage) {
     const int64_t b =
         form == ProductForm::kShift || form == ProductForm::kRowShift ? stage.batch - 1 - index : index;
     task.x = [&, b](const Affine& row, const Affine& tile) { return x.at(row + b * rows, tile); };
+    if (low) task.x_low = [&, b](const Affine& row, const Affine& tile) { return low->at(row + b * rows, tile); };
     task.y = [&, b](const Affine& row, const Affine& tile) { return y.at(row + b * rows, tile); };
     task.tile = [&, b](const Affine& k, const Affine& column) {
       const Affine& down = stage.transposed ? column : k;

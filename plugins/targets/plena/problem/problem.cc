@@ -30,7 +30,7 @@ std::string_view text_of(const wire::NodeT& node, std::string_view key) {
 std::vector<size_t> Problem::last_use() const {
   std::vector<size_t> last(values.size(), 0);
   for (size_t s = 0; s < stages.size(); ++s) {
-    for (const ValueId id : {stages[s].a, stages[s].b, stages[s].c, stages[s].d, stages[s].out}) {
+    for (const ValueId id : {stages[s].a, stages[s].b, stages[s].c, stages[s].d, stages[s].low, stages[s].out}) {
       if (id != kNoValue) last[static_cast<size_t>(id)] = s;
     }
   }
@@ -161,6 +161,53 @@ Status Reader::read_outputs() {
   return {};
 }
 
+// The store quantiser turns a difference of one bf16 step in a key or value into one of an eighth where a code
+// boundary lies between. A norm before the projection rounds its rows and, worse, its factor, which shifts all
+// of a row. So in workloads that store what comes of a norm, norms are computed precisely, and the products that
+// read them get what was rounded away of their rows as well; but queries, whose errors stay small.
+void Reader::refine_stored_norms() {
+  const auto producer = [&](ValueId id) -> Stage* {
+    for (Stage& stage : problem_.stages) {
+      if (stage.out == id) return &stage;
+    }
+    return nullptr;
+  };
+  const auto norm_before = [&](const Stage& product) -> Stage* {
+    Stage* norm = product.kind == StageKind::kMatmul ? producer(product.a) : nullptr;
+    return norm != nullptr && norm->kind == StageKind::kRmsNorm ? norm : nullptr;
+  };
+  const auto projection = [&](ValueId id) -> Stage* {  // seen through a rotation
+    Stage* stage = producer(id);
+    if (stage != nullptr && stage->kind == StageKind::kRope) stage = producer(stage->a);
+    return stage;
+  };
+  bool stored = false;
+  std::vector<const Stage*> queries;
+  for (const Stage& stage : problem_.stages) {
+    if (stage.kind != StageKind::kAttention) continue;
+    queries.push_back(projection(stage.a));
+    for (const ValueId id : {stage.b, stage.c}) {
+      const Stage* product = projection(id);
+      stored = stored || (product != nullptr && norm_before(*product) != nullptr);
+    }
+  }
+  if (!stored) return;
+  for (Stage& stage : problem_.stages) {
+    stage.precise = stage.kind == StageKind::kRmsNorm;
+    Stage* norm = norm_before(stage);
+    if (norm == nullptr || std::find(queries.begin(), queries.end(), &stage) != queries.end()) continue;
+    if (norm->low == kNoValue) {
+      Value low;
+      low.name = value(norm->out).name + ".low";
+      low.rows = value(norm->out).rows;
+      low.cols = value(norm->out).cols;
+      problem_.values.push_back(std::move(low));
+      norm->low = static_cast<ValueId>(problem_.values.size() - 1);
+    }
+    stage.low = norm->low;
+  }
+}
+
 Result<Problem> Reader::read() {
   problem_.workload = workload_.name;
   views_.resize(workload_.nodes.size());
@@ -175,6 +222,7 @@ Result<Problem> Reader::read() {
   }
   if (!refusals_.empty()) return unimplemented(refusals_);
   ZB_TRY(read_outputs());
+  if (problem_.store_rounds_kv) refine_stored_norms();
   return std::move(problem_);
 }
 

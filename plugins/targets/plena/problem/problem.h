@@ -79,6 +79,12 @@ struct Stage {
   double scale = 1;
   MaskKind mask = MaskKind::kNone;  // d is the mask value when it is additive or boolean
 
+  // What bf16 loses of a normalised row, for products whose result it would spoil: the output of a norm beside
+  // `out`, and the second vector operand of a matmul.
+  ValueId low = kNoValue;
+
+  bool precise = false;  // a norm: rounded once, not at each step
+
   double epsilon = 0;                    // norms
   MapKind map = MapKind::kRelu;          // kMap
   BinaryKind binary = BinaryKind::kAdd;  // kBinary, kScalar, kColumn; kReduce: add, maximum or minimum
