@@ -18,6 +18,7 @@ struct Features {
   bool wide_softmax = false, wide_norm = false;  // rows of several tiles
   bool vectors = false;                          // anything done vector by vector
   bool vector_inputs = false, wide_inputs = false;
+  bool residual = false, precise = false, precise_silu = false;
   int64_t most_rows = 0;   // of a product
   int64_t most_inner = 1;  // tiles
   int64_t most_columns = 1;
@@ -37,6 +38,7 @@ inline Features features_of(const Problem& problem, const Machine& machine) {
     if (stage.kind == StageKind::kMatmul) {
       const bool one_row = value(stage.out).rows == 1;
       (one_row ? f.matvec : f.matmul) = true;
+      f.residual = f.residual || stage.residual != kNoValue;
       if (stage.transposed) (one_row ? f.transposed_matvec : f.transposed_matmul) = true;
       product(value(stage.out).rows / stage.batch, a_tiles, tiles(value(stage.out).cols));
       continue;
@@ -71,10 +73,12 @@ inline Features features_of(const Problem& problem, const Machine& machine) {
         f.layer_norm = true;
         [[fallthrough]];
       case StageKind::kRmsNorm:
+        f.precise = f.precise || stage.precise;
         f.norm = true;
         f.wide_norm = f.wide_norm || a_tiles > 1;
         break;
       case StageKind::kMap:
+        f.precise_silu = f.precise_silu || stage.precise;
         f.gelu = f.gelu || stage.map == MapKind::kGeluErf || stage.map == MapKind::kGeluTanh;
         break;
       case StageKind::kRope: {

@@ -92,6 +92,14 @@ class KnobTable {
     if (f_.matvec)
       choice("matvec_form", c, "the same for products of a single row", setter<&Choices::matvec>(),
              forms(f_.transposed_matvec));
+    if (f_.residual) {
+      const std::pair<int64_t, const char*> separate = {0, "separate"}, accumulated = {1, "accumulated"};
+      choice("residual_sum", c,
+             "what is added to a product: in the vector engine, or, rounded once, through the product's "
+             "accumulators",
+             setter<&Choices::accumulate_residuals>(),
+             f_.precise ? std::vector{accumulated, separate} : std::vector{separate, accumulated});
+    }
     if (f_.attention) {
       choice("scores_form", c, "the same for queries times keys", setter<&Choices::scores>(), forms(true));
       choice("weighted_form", c, "the same for probabilities times values", setter<&Choices::weighted>(),
@@ -179,6 +187,10 @@ class KnobTable {
       choice("input_loads", Category::ExecutionPipeline,
              "vectors of inputs are loaded before their stage, or all at first",
              setter<&Choices::early_loads>(), {{0, "on_demand"}, {1, "up_front"}});
+    if (f_.precise_silu)
+      choice("silu_rounding", Category::Precision,
+             "SiLU with the roundings of its sum and reciprocal taken back, or rounded at each step",
+             setter<&Choices::precise_silu>(), {{1, "once"}, {0, "each_step"}});
     if (f_.scaled) {
       std::vector<std::pair<int64_t, const char*>> folds = {{value_of(ScaleFold::kScores), "scores"},
                                                             {value_of(ScaleFold::kQuery), "query"}};
@@ -209,7 +221,8 @@ class KnobTable {
            setter<&Choices::hoist>(), {{1, "yes"}, {0, "no"}});
     choice("write_address", c, "addresses of write-outs: in registers, or through the immediate",
            setter<&Choices::write_immediates>(), {{0, "register"}, {1, "immediate"}});
-    choice("address_cache", c, "scalar registers that keep addresses for later uses: all, or those of one instruction",
+    choice("address_cache", c,
+           "scalar registers that keep addresses for later uses: all, or those of one instruction",
            setter<&Choices::cached_numbers>(), {{15, "all"}, {3, "one_instruction"}});
   }
 

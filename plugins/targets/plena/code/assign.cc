@@ -48,8 +48,8 @@ struct Pointer {
   int64_t base = 0;
   int64_t step = 0;  // per trip
   uint32_t reg = 0;
-  bool carried = false;   // the register is a pointer of the loop outside, which nobody else uses
-  int64_t moved = 0;      // by loops inside that carry it on, each trip
+  bool carried = false;  // the register is a pointer of the loop outside, which nobody else uses
+  int64_t moved = 0;     // by loops inside that carry it on, each trip
 };
 
 uint32_t word_of(Opcode opcode, uint32_t rd, uint32_t rs1, uint32_t rs2 = 0, uint32_t rs3 = 0,
@@ -512,7 +512,8 @@ class Assigner {
       above.pop_back();
       size_t same = 0;
       for (const Pointer& other : pointers) {
-        if (other.terms.size() == above.size() + 1 && std::equal(above.begin(), above.end(), other.terms.begin()))
+        if (other.terms.size() == above.size() + 1 &&
+            std::equal(above.begin(), above.end(), other.terms.begin()))
           ++same;
       }
       size_t parents = 0;
@@ -522,7 +523,8 @@ class Assigner {
         ++parents;
         parent = &each;
       }
-      if (same != 1 || parents != 1 || parent->base != pointer.base || !only_user(*outer, *parent, begin)) continue;
+      if (same != 1 || parents != 1 || parent->base != pointer.base || !only_user(*outer, *parent, begin))
+        continue;
       pointer.carried = true;
       pointer.reg = parent->reg;
       parent->moved = pointer.step * items_[begin].trips;
@@ -530,7 +532,8 @@ class Assigner {
   }
 
   // Registers that the loop and those inside it hold on to.
-  uint32_t registers_needed(uint32_t begin, std::optional<uint32_t> outer, std::vector<Pointer>* outer_pointers) {
+  uint32_t registers_needed(uint32_t begin, std::optional<uint32_t> outer,
+                            std::vector<Pointer>* outer_pointers) {
     open_.push_back(items_[begin].loop);
     std::vector<Pointer> pointers = pointers_of(begin);
     open_.pop_back();
@@ -612,7 +615,8 @@ class Assigner {
   size_t most_live(uint32_t begin) const {
     std::vector<std::pair<uint32_t, int>> events;
     for (size_t s = 0; s < first_use_.size(); ++s) {
-      if (tape_.scalars()[s].is_constant || first_use_[s] < begin || first_use_[s] > items_[begin].match) continue;
+      if (tape_.scalars()[s].is_constant || first_use_[s] < begin || first_use_[s] > items_[begin].match)
+        continue;
       events.emplace_back(first_use_[s], 1);
       events.emplace_back(last_use_[s] + 1, -1);
     }
@@ -692,7 +696,8 @@ class Assigner {
     settle_state(begin);
     std::vector<uint32_t> fp_pinned;
     if (options_.hoist) hoist_scalars(begin, fp_pinned);
-    const std::optional<uint32_t> outer = frames_.empty() ? std::nullopt : std::optional(frames_.back().begin);
+    const std::optional<uint32_t> outer =
+        frames_.empty() ? std::nullopt : std::optional(frames_.back().begin);
     std::vector<Pointer>* outer_pointers = frames_.empty() ? nullptr : &frames_.back().pointers;
     const uint32_t total = registers_needed(begin, outer, outer_pointers);
     open_.push_back(mark.loop);

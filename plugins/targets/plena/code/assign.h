@@ -17,8 +17,8 @@
 namespace zomboss::plena {
 
 struct AssignOptions {
-  bool hoist = true;                // unchanging numbers of a rolled loop are made before it
-  bool write_immediates = true;     // a write-out uses its immediate, else its address is made in a register
+  bool hoist = true;             // unchanging numbers of a rolled loop are made before it
+  bool write_immediates = true;  // a write-out uses its immediate, else its address is made in a register
   uint32_t cached_numbers = 15;  // registers that hold numbers for later uses, at least 3
 };
 

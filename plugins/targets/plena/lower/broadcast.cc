@@ -75,11 +75,29 @@ void Lowerer::spread_product(const Product& product) {
       }
     }
   };
+  std::optional<Panel> residual;
+  int64_t unit = 0;
+  if (product.residual) {
+    unit = constant_tile("unit", [](int64_t row, int64_t col) { return row == col ? 1.0f : 0.0f; });
+    Product added = product;
+    added.inner = product.columns;
+    residual = spread_copies(added, product.residual, lanes);
+  }
+  const auto add_residual = [&](const Affine& group, const Affine& column) {
+    for (int64_t part = 0; residual && part < parts; ++part) {
+      const Affine vectors = residual->at(part * block, group * product.columns + column);
+      if (product.transposed)
+        tape_.btmm(unit + part * machine_.hlen, vectors);
+      else
+        tape_.bmm(unit + part * machine_.hlen, vectors);
+    }
+  };
   if (product.inner <= slots()) {
     each_column(product, 0, product.inner, [&](const Affine& column, const Affine& first_slot) {
       tape_.loop(groups, choices_.unroll_product, [&](const Affine& group) {
         tape_.loop(product.inner, choices_.unroll_product,
                    [&](const Affine& k) { multiply((first_slot + k) * machine_.tile_elements(), group, k); });
+        add_residual(group, column);
         tape_.bmm_write(product.y(group * (lanes * block), column));
       });
     });
@@ -91,6 +109,7 @@ void Lowerer::spread_product(const Product& product) {
           load_tile(product, 0, k, column);
           multiply(slot(0), group, k);
         });
+        add_residual(group, column);
         tape_.bmm_write(product.y(group * (lanes * block), column));
       });
     });
@@ -102,6 +121,7 @@ void Lowerer::spread_product(const Product& product) {
       tape_.bmm_write(product.constant_y(group * (lanes * block)));
     });
   }
+  if (residual) release_panel(*residual);
   for (const Panel& each : copies) release_panel(each);
 }
 

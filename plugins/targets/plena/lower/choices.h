@@ -35,6 +35,7 @@ struct Choices {
   NormSums norm_sums = NormSums::kPerVector;
   LayerNormForm layer_norm = LayerNormForm::kMoments;
   GeluForm gelu = GeluForm::kTanh;
+  int64_t accumulate_residuals = 0;  // what is added to a product goes through its accumulators
   // Matrix decomposition.
   int64_t lanes = 4;         // row blocks that share the lanes of a broadcast form
   int64_t column_block = 1;  // tiles of columns whose matrix tiles are loaded together
@@ -50,6 +51,7 @@ struct Choices {
   LoadOrder vector_load_order = LoadOrder::kColumns;
   int64_t early_loads = 0;  // vectors of all inputs before the first stage
   // Precision.
+  int64_t precise_silu = 1;  // where the problem asks for it
   ScaleFold scale_fold = ScaleFold::kScores;
   // Loop structure.
   int64_t unroll_product = 1;

@@ -42,7 +42,8 @@ Result<Lowered> Lowerer::run() {
         stage_map(stage);
         break;
       case StageKind::kBinary:
-        stage_binary(stage);
+        if (stage.added_by < 0 || !accumulates(problem_.stages[static_cast<size_t>(stage.added_by)]))
+          stage_binary(stage);
         break;
       case StageKind::kScalar:
         stage_scalar(stage);

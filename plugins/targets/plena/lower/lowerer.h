@@ -47,6 +47,7 @@ struct Product {
   // Spread form: one more column, whose matrix is a constant tile in the matrix SRAM for all inner tiles.
   std::optional<int64_t> constant_column;
   std::function<Affine(const Affine& row)> constant_y;
+  Address residual;  // vectors that are added to the result, or empty; in the array and spread forms
 };
 
 class Lowerer {
@@ -94,6 +95,8 @@ class Lowerer {
   Panel shifted_copies(const Product& product, const Product::Address& x);
   int64_t spread_tile(bool transposed, double factor);
   void load_tile(const Product& product, int64_t slot_index, const Affine& inner, const Affine& column);
+  ProductForm form_of(const Stage& stage) const;  // of a matmul
+  bool accumulates(const Stage& stage) const;     // its residual in the accumulators
   int64_t lanes_for(int64_t rows) const;
   void stage_matmul(const Stage& stage);
 
@@ -116,6 +119,7 @@ class Lowerer {
   // `lost`: what the vector of squares lacks.
   NormFactor norm_factor(const Affine& squares, const std::optional<Affine>& lost, float cols, float epsilon);
   void stage_map(const Stage& stage);
+  void precise_silu(const Affine& to, const Affine& from, const Panel& scratch);
   void stage_binary(const Stage& stage);
   void stage_scalar(const Stage& stage);
   void stage_rope(const Stage& stage);

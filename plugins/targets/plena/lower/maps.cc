@@ -5,10 +5,45 @@
 
 namespace zomboss::plena {
 
+// x / (1 + exp(-x)) with what the sum and the reciprocal round away brought back. `scratch` has seven rows.
+void Lowerer::precise_silu(const Affine& to, const Affine& from, const Panel& scratch) {
+  const auto row = [&](int64_t i) { return scratch.at(i, 0); };
+  const Affine e = row(0), sum = row(1), lost = row(2), inverse = row(3), high = row(4), low = row(5),
+               part = row(6);
+  const auto mul = [&](const Affine& out, const Affine& a, const Affine& b) {
+    tape_.vv(Opcode::kVMulVv, out, a, b);
+  };
+  tape_.vf(Opcode::kVMulVf, e, from, tape_.constant(-1));
+  tape_.v_exp(e, e);
+  tape_.vf(Opcode::kVAddVf, sum, e, tape_.constant(1));
+  tape_.vf(Opcode::kVAddVf, lost, sum, tape_.constant(-1));
+  tape_.vv(Opcode::kVSubVv, lost, e, lost);  // 1 + exp(-x) - sum
+  tape_.v_reci(inverse, sum);
+  mul(lost, lost, inverse);
+  // 1 - sum * inverse from products of halves, minus lost * inverse.
+  halve_vector(sum, high, low, part);
+  halve_vector(inverse, e, sum, part);
+  mul(part, high, e);
+  tape_.v_sub_f(part, part, tape_.constant(1), true);
+  mul(high, high, sum);
+  tape_.vv(Opcode::kVSubVv, part, part, high);
+  mul(e, low, e);
+  tape_.vv(Opcode::kVSubVv, part, part, e);
+  mul(low, low, sum);
+  tape_.vv(Opcode::kVSubVv, part, part, low);
+  tape_.vv(Opcode::kVSubVv, part, part, lost);
+  mul(to, from, inverse);
+  mul(part, part, to);
+  tape_.vv(Opcode::kVAddVv, to, to, part);
+}
+
 void Lowerer::stage_map(const Stage& stage) {
   const Panel x = panel(stage.a);
   const Panel y = result_panel(stage);
-  const Panel temporary = new_panel(1, machine_.vlen);
+  const bool precise = stage.precise && stage.map == MapKind::kSilu && choices_.precise_silu != 0;
+  const Panel temporary = new_panel(precise ? 7 : 1, machine_.vlen);
+  std::optional<Panel> copy;
+  if (precise && x.first == y.first) copy = new_panel(1, machine_.vlen);
   const Affine t = temporary.at(0, 0);
   const auto constant = [&](double number) { return tape_.constant(static_cast<float>(number)); };
   const auto times = [&](const Affine& to, const Affine& from, double number) {
@@ -23,6 +58,13 @@ void Lowerer::stage_map(const Stage& stage) {
   each_vector(value(stage.a).rows, x.tiles, [&](const Affine& row, const Affine& tile) {
     const Affine from = x.at(row, tile);
     const Affine to = y.at(row, tile);
+    if (precise) {
+      if (x.first == y.first) {  // the operand is needed to the end
+        tape_.vf(Opcode::kVAddVf, copy->at(0, 0), from, tape_.zero());
+        return precise_silu(to, copy->at(0, 0), temporary);
+      }
+      return precise_silu(to, from, temporary);
+    }
     switch (stage.map) {
       case MapKind::kRelu:
         return tape_.vf(Opcode::kVMaxVf, to, from, tape_.zero());
@@ -68,6 +110,7 @@ void Lowerer::stage_map(const Stage& stage) {
     else
       tape_.vv(Opcode::kVMulVv, to, t, from);
   });
+  if (copy) release_panel(*copy);
   release_panel(temporary);
 }
 

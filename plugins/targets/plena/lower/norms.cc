@@ -12,8 +12,8 @@ constexpr int64_t kManyColumns = 256;
 }  // namespace
 
 // RMS norm rounded once, and, for `low`, what that rounding took away. Products of numbers of four bits are
-// exact in bf16, so rows and factors are multiplied in halves; the factor 1 / sqrt(m) of a mean square m in two
-// parts is corrected by c = (1 - m f^2) / 2.
+// exact in bf16, so rows and factors are multiplied in halves; the factor 1 / sqrt(m) of a mean square m in
+// two parts is corrected by c = (1 - m f^2) / 2.
 void Lowerer::stage_precise_norm(const Stage& stage) {
   const int64_t cols = value(stage.a).cols;
   const int64_t count = tiles(cols);
@@ -25,10 +25,11 @@ void Lowerer::stage_precise_norm(const Stage& stage) {
     keep = constant_row("keep" + std::to_string(tail), [tail](int64_t i) { return i < tail ? 1.0f : 0.0f; });
   const Panel y = result_panel(stage);
   std::optional<Panel> low;
-  if (stage.low != kNoValue) panels_[static_cast<size_t>(stage.low)] = low = new_panel(value(stage.low).rows, cols);
+  if (stage.low != kNoValue)
+    panels_[static_cast<size_t>(stage.low)] = low = new_panel(value(stage.low).rows, cols);
   const Panel scratch = new_panel(6, machine_.vlen);
-  const Affine total = scratch.at(0, 0), part = scratch.at(1, 0), high = scratch.at(2, 0), rest = scratch.at(3, 0),
-               lost = scratch.at(4, 0), inside = scratch.at(5, 0);
+  const Affine total = scratch.at(0, 0), part = scratch.at(1, 0), high = scratch.at(2, 0),
+               rest = scratch.at(3, 0), lost = scratch.at(4, 0), inside = scratch.at(5, 0);
   tape_.loop(value(stage.a).rows, choices_.unroll_vector, [&](const Affine& row) {
     const bool exact_squares = value(stage.a).origin == Origin::kInput;  // of four bits
     const bool halve = !exact_squares && cols < kManyColumns;
@@ -58,13 +59,18 @@ void Lowerer::stage_precise_norm(const Stage& stage) {
         tape_.vv(Opcode::kVMulVv, square, source, source);
       }
       if (t == 0) continue;
-      tape_.vv(Opcode::kVAddVv, high, total, part);  // and what this sum loses
-      tape_.vv(Opcode::kVSubVv, total, total, high);
+      // The sum, and what it loses: (a - (s - b')) + (b - b') with b' = s - a.
+      tape_.vv(Opcode::kVAddVv, high, total, part);
+      tape_.vv(Opcode::kVSubVv, rest, high, total);
+      tape_.vv(Opcode::kVSubVv, inside, high, rest);
+      tape_.vv(Opcode::kVSubVv, total, total, inside);
+      tape_.vv(Opcode::kVSubVv, part, part, rest);
       tape_.vv(Opcode::kVAddVv, total, total, part);
       lose(total);
       tape_.vf(Opcode::kVAddVf, total, high, tape_.zero());
     }
-    const NormFactor f = norm_factor(total, any_lost ? std::optional(lost) : std::nullopt, static_cast<float>(cols), static_cast<float>(stage.epsilon));
+    const NormFactor f = norm_factor(total, any_lost ? std::optional(lost) : std::nullopt,
+                                     static_cast<float>(cols), static_cast<float>(stage.epsilon));
     for (int64_t t = 0; t < count; ++t) {
       const Affine out = y.at(row, t);
       Affine source = x.at(row, t);
@@ -106,7 +112,8 @@ void Lowerer::stage_precise_norm(const Stage& stage) {
 }
 
 // number = upper + lower, each of four bits or so. `part` is overwritten; `number` may be no result.
-void Lowerer::halve_vector(const Affine& number, const Affine& upper, const Affine& lower, const Affine& part) {
+void Lowerer::halve_vector(const Affine& number, const Affine& upper, const Affine& lower,
+                           const Affine& part) {
   tape_.vf(Opcode::kVMulVf, part, number, tape_.constant(17));
   tape_.vv(Opcode::kVSubVv, upper, number, part);
   tape_.vv(Opcode::kVAddVv, upper, part, upper);
@@ -131,6 +138,7 @@ Lowerer::NormFactor Lowerer::norm_factor(const Affine& squares, const std::optio
   const ScalarId mean = variable(), mean_low = variable();  // of the squares
   add(mean, tape_.zero(), tape_.zero());
   tape_.red_sum(mean, squares);
+  if (lost) tape_.red_sum(mean, *lost);
   sub(mean_low, tape_.zero(), mean);
   tape_.red_sum(mean_low, squares);
   if (lost) tape_.red_sum(mean_low, *lost);
@@ -140,6 +148,8 @@ Lowerer::NormFactor Lowerer::norm_factor(const Affine& squares, const std::optio
   const ScalarId factor = variable();
   tape_.s_fp(Opcode::kSSqrtFp, factor, mean);
   tape_.s_fp(Opcode::kSReciFp, factor, factor);
+  mul(mean_low, mean_low, factor);
+  mul(mean_low, mean_low, factor);
   const ScalarId product = variable();  // mean * factor, with product_low
   mul(product, mean, factor);
   const ScalarId mean_upper = variable(), mean_lower = variable();
@@ -157,26 +167,29 @@ Lowerer::NormFactor Lowerer::norm_factor(const Affine& squares, const std::optio
   add(product_low, product_low, mean_upper);
   mul(mean_lower, mean_lower, result.lower);
   add(product_low, product_low, mean_lower);
+  const ScalarId again = variable();
+  add(again, result.upper, result.lower);
+  mul(product_low, product_low, again);
+  add(mean_low, mean_low, product_low);
   const ScalarId upper = variable(), lower = variable();
   halves(product, upper, lower);
-  const ScalarId error = variable();  // mean * factor^2 - 1
-  mul(error, lower, result.lower);
-  mul(lower, lower, result.upper);
-  add(error, error, lower);
-  mul(lower, upper, result.lower);
-  add(error, error, lower);
-  mul(upper, upper, result.upper);
-  add(upper, upper, tape_.constant(-1));
+  const ScalarId error =
+      variable();  // mean * factor^2 - 1, from the largest terms, which cancel, to the smallest
+  mul(error, upper, result.upper);
+  add(error, error, tape_.constant(-1));
+  mul(upper, upper, result.lower);
   add(error, error, upper);
+  mul(upper, lower, result.upper);
+  add(error, error, upper);
+  mul(lower, lower, result.lower);
+  add(error, error, lower);
+  add(error, error, mean_low);
   result.factor = variable();
   add(result.factor, result.upper, result.lower);
-  mul(product_low, product_low, result.factor);
-  add(error, error, product_low);
-  mul(mean_low, mean_low, result.factor);
-  mul(mean_low, mean_low, result.factor);
-  add(error, error, mean_low);
   result.correction = variable();
-  mul(result.correction, error, tape_.constant(-0.5f));
+  mul(result.correction, error, tape_.constant(0.375f));  // (1 + e)^(-1/2) = 1 - e / 2 + 3 e^2 / 8
+  add(result.correction, result.correction, tape_.constant(-0.5f));
+  mul(result.correction, result.correction, error);
   return result;
 }
 

@@ -5,6 +5,13 @@
 #include "plugins/targets/plena/lower/unroll.h"
 
 namespace zomboss::plena {
+namespace {
+
+float unit_element(int64_t row, int64_t col) {
+  return row == col ? 1.0f : 0.0f;
+}
+
+}  // namespace
 
 void Lowerer::load_tile(const Product& product, int64_t slot_index, const Affine& inner,
                         const Affine& column) {
@@ -61,6 +68,14 @@ void Lowerer::array_columns(const Product& product, int64_t first_inner, int64_t
               tape_.mm(matrix, vector);
           }
         });
+        if (product.residual && first_inner + inner == product.inner) {
+          const Affine matrix = constant_tile("unit", unit_element) + part * (blen * mlen);
+          const Affine vector = product.residual(group * blen, column);
+          if (product.transposed)
+            tape_.tmm(vector, matrix);
+          else
+            tape_.mm(matrix, vector);
+        }
         tape_.mm_write(y(group * blen, column) + part * blen, 1);
       });
     });
@@ -68,6 +83,7 @@ void Lowerer::array_columns(const Product& product, int64_t first_inner, int64_t
 }
 
 void Lowerer::array_product(const Product& product) {
+  if (product.residual) constant_tile("unit", unit_element);  // loaded before the loops
   const int64_t chunk = std::min(product.inner, slots());
   array_columns(product, 0, chunk, product.y);
   if (chunk == product.inner) return;
@@ -113,19 +129,28 @@ Panel Lowerer::output_panel(const Stage& stage, ProductForm form) {
   return new_panel(value(stage.out).rows, value(stage.out).cols, before, after);
 }
 
+ProductForm Lowerer::form_of(const Stage& stage) const {
+  ProductForm form = value(stage.out).rows == 1 ? choices_.matvec : choices_.matmul;
+  const bool rows_only = form == ProductForm::kRowPack || form == ProductForm::kRowShift;
+  if (rows_only && (!stage.transposed || stage.low != kNoValue))
+    form = form == ProductForm::kRowPack ? ProductForm::kSpread : ProductForm::kShift;
+  return form;
+}
+
+bool Lowerer::accumulates(const Stage& stage) const {
+  const ProductForm form = form_of(stage);
+  return stage.residual != kNoValue && choices_.accumulate_residuals != 0 &&
+         (form == ProductForm::kArray || form == ProductForm::kSpread);
+}
+
 void Lowerer::stage_matmul(const Stage& stage) {
   const Panel x = panel(stage.a);
   const HbmTensor matrix = tensor_of(stage.b);
   const int64_t rows = value(stage.out).rows / stage.batch;
-  ProductForm form = value(stage.out).rows == 1 ? choices_.matvec : choices_.matmul;
-  if (!stage.transposed && form == ProductForm::kRowPack) form = ProductForm::kSpread;
-  if (!stage.transposed && form == ProductForm::kRowShift) form = ProductForm::kShift;
-  std::optional<Panel> low;
-  if (stage.low != kNoValue) {
-    low = panel(stage.low);
-    if (form == ProductForm::kRowPack) form = ProductForm::kSpread;
-    if (form == ProductForm::kRowShift) form = ProductForm::kShift;
-  }
+  const ProductForm form = form_of(stage);
+  std::optional<Panel> low, residual;
+  if (stage.low != kNoValue) low = panel(stage.low);
+  if (accumulates(stage)) residual = panel(stage.residual);
   const Panel y = output_panel(stage, form);
   Product task;
   task.rows = rows;
@@ -138,7 +163,10 @@ void Lowerer::stage_matmul(const Stage& stage) {
     const int64_t b =
         form == ProductForm::kShift || form == ProductForm::kRowShift ? stage.batch - 1 - index : index;
     task.x = [&, b](const Affine& row, const Affine& tile) { return x.at(row + b * rows, tile); };
-    if (low) task.x_low = [&, b](const Affine& row, const Affine& tile) { return low->at(row + b * rows, tile); };
+    if (low)
+      task.x_low = [&, b](const Affine& row, const Affine& tile) { return low->at(row + b * rows, tile); };
+    if (residual)
+      task.residual = [&](const Affine& row, const Affine& tile) { return residual->at(row, tile); };
     task.y = [&, b](const Affine& row, const Affine& tile) { return y.at(row + b * rows, tile); };
     task.tile = [&, b](const Affine& k, const Affine& column) {
       const Affine& down = stage.transposed ? column : k;
@@ -147,7 +175,7 @@ void Lowerer::stage_matmul(const Stage& stage) {
     };
     product(task, form);
   }
-  panels_[static_cast<size_t>(stage.out)] = y;
+  panels_[static_cast<size_t>(residual ? stage.sum : stage.out)] = y;
 }
 
 }  // namespace zomboss::plena

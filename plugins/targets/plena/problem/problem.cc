@@ -30,7 +30,8 @@ std::string_view text_of(const wire::NodeT& node, std::string_view key) {
 std::vector<size_t> Problem::last_use() const {
   std::vector<size_t> last(values.size(), 0);
   for (size_t s = 0; s < stages.size(); ++s) {
-    for (const ValueId id : {stages[s].a, stages[s].b, stages[s].c, stages[s].d, stages[s].low, stages[s].out}) {
+    for (const ValueId id :
+         {stages[s].a, stages[s].b, stages[s].c, stages[s].d, stages[s].low, stages[s].out}) {
       if (id != kNoValue) last[static_cast<size_t>(id)] = s;
     }
   }
@@ -73,7 +74,12 @@ void Reader::read_node(const Node& node) {
   if (op == "broadcast") return broadcast(node);
   if (op == "transpose") return transpose(node);
   if (op == "reshape") return reshape(node);
-  if (op == "convert") return set(node, operand(node, 0));
+  if (op == "convert") {
+    View view = operand(node, 0);
+    const wire::DType from = workload_.nodes[node.operands[0]]->type->dtype;
+    view.rounded = view.rounded || (node.type->dtype == wire::DType::BF16 && from != wire::DType::BF16);
+    return set(node, std::move(view));
+  }
   if (op == "matmul") return matmul(node);
   if (op == "attention") return attention(node);
   if (op == "softmax") return rowwise(node, StageKind::kSoftmax);
@@ -161,10 +167,40 @@ Status Reader::read_outputs() {
   return {};
 }
 
-// The store quantiser turns a difference of one bf16 step in a key or value into one of an eighth where a code
-// boundary lies between. A norm before the projection rounds its rows and, worse, its factor, which shifts all
-// of a row. So in workloads that store what comes of a norm, norms are computed precisely, and the products that
-// read them get what was rounded away of their rows as well; but queries, whose errors stay small.
+void Reader::find_residuals() {
+  std::vector<int> uses(problem_.values.size(), 0);
+  for (const Stage& stage : problem_.stages) {
+    for (const ValueId id : {stage.a, stage.b, stage.c, stage.d}) {
+      if (id != kNoValue) ++uses[static_cast<size_t>(id)];
+    }
+  }
+  for (const View& output : problem_.outputs) ++uses[static_cast<size_t>(output.value)];
+  std::vector<size_t> made(problem_.values.size(), 0);  // one more than the stage that makes the value
+  for (size_t s = 0; s < problem_.stages.size(); ++s) {
+    Stage& sum = problem_.stages[s];
+    made[static_cast<size_t>(sum.out)] = s + 1;
+    if (sum.kind != StageKind::kBinary || sum.binary != BinaryKind::kAdd ||
+        value(sum.a).rows != value(sum.b).rows || sum.a == sum.b)
+      continue;
+    for (const auto& [product, other] : {std::pair{sum.a, sum.b}, std::pair{sum.b, sum.a}}) {
+      const size_t at = made[static_cast<size_t>(product)];
+      if (at == 0 || uses[static_cast<size_t>(product)] != 1 || made[static_cast<size_t>(other)] >= at)
+        continue;
+      Stage& stage = problem_.stages[at - 1];
+      if (stage.kind != StageKind::kMatmul || stage.batch != 1) continue;
+      stage.residual = other;
+      stage.sum = sum.out;
+      sum.added_by = static_cast<int32_t>(at - 1);
+      break;
+    }
+  }
+}
+
+// The store quantiser turns a difference of one bf16 step in a key or value into one of an eighth where a
+// code boundary lies between. A norm before the projection rounds its rows and, worse, its factor, which
+// shifts all of a row. So in workloads that store what comes of a norm, norms are computed precisely, and the
+// products that read them get what was rounded away of their rows as well; but queries, whose errors stay
+// small.
 void Reader::refine_stored_norms() {
   const auto producer = [&](ValueId id) -> Stage* {
     for (Stage& stage : problem_.stages) {
@@ -193,9 +229,12 @@ void Reader::refine_stored_norms() {
   }
   if (!stored) return;
   for (Stage& stage : problem_.stages) {
-    stage.precise = stage.kind == StageKind::kRmsNorm;
+    stage.precise =
+        stage.kind == StageKind::kRmsNorm || (stage.kind == StageKind::kMap && stage.map == MapKind::kSilu);
     Stage* norm = norm_before(stage);
-    if (norm == nullptr || std::find(queries.begin(), queries.end(), &stage) != queries.end()) continue;
+    if (norm == nullptr || stage.takes_rounded ||
+        std::find(queries.begin(), queries.end(), &stage) != queries.end())
+      continue;
     if (norm->low == kNoValue) {
       Value low;
       low.name = value(norm->out).name + ".low";
@@ -222,6 +261,7 @@ Result<Problem> Reader::read() {
   }
   if (!refusals_.empty()) return unimplemented(refusals_);
   ZB_TRY(read_outputs());
+  find_residuals();
   if (problem_.store_rounds_kv) refine_stored_norms();
   return std::move(problem_);
 }

@@ -79,11 +79,17 @@ struct Stage {
   double scale = 1;
   MaskKind mask = MaskKind::kNone;  // d is the mask value when it is additive or boolean
 
-  // What bf16 loses of a normalised row, for products whose result it would spoil: the output of a norm beside
-  // `out`, and the second vector operand of a matmul.
+  // What bf16 loses of a normalised row, for products whose result it would spoil: the output of a norm
+  // beside `out`, and the second vector operand of a matmul.
   ValueId low = kNoValue;
 
-  bool precise = false;  // a norm: rounded once, not at each step
+  // A matmul whose result goes to one sum and nowhere else: what is added, and the sum. `added_by` of the
+  // sum's stage is the matmul's index.
+  ValueId residual = kNoValue, sum = kNoValue;
+  int32_t added_by = -1;
+  bool takes_rounded = false;  // a matmul: the workload itself rounds its vectors
+
+  bool precise = false;  // a norm or activation of a workload that needs it rounded once, not at each step
 
   double epsilon = 0;                    // norms
   MapKind map = MapKind::kRelu;          // kMap

@@ -88,6 +88,7 @@ void Reader::matmul(const Node& node) {
   stage.b = matrix->value;
   stage.transposed = !natural;
   stage.batch = batch;
+  stage.takes_rounded = a.rounded;
   const int64_t rows = product(dims, 0, a_split);
   const ValueId out = new_value(node, rows, product(dims, a_split, dims.size()));
   problem_.stages.back().out = out;

@@ -45,7 +45,9 @@ bool reshape_view(View& view, const std::vector<int64_t>& dims) {
     if (product(dims, 0, split) != rows) continue;
     if (split == dims.size() && view.cols() != 1) continue;
     const ValueId value = view.value;
+    const bool rounded = view.rounded;
     view = view_of(value, dims, split);
+    view.rounded = rounded;
     return true;
   }
   return false;

@@ -18,6 +18,7 @@ struct View {
   size_t split = 0;
   std::vector<size_t> order;
 
+  bool rounded = false;  // by a convert of the workload to bf16 or narrower
   bool is_uniform = false;
   double uniform = 0;
   // A broadcast of a smaller view: dim i of the operator follows dim along[i] of `value`'s operator dims, or
