@@ -18,6 +18,7 @@ struct Features {
   bool wide_softmax = false, wide_norm = false;  // rows of several tiles
   bool vectors = false;                          // anything done vector by vector
   bool vector_inputs = false, wide_inputs = false;
+  bool rope_load = false;
   bool residual = false, precise = false, precise_silu = false;
   int64_t most_rows = 0;   // of a product
   int64_t most_inner = 1;  // tiles
@@ -84,8 +85,9 @@ inline Features features_of(const Problem& problem, const Machine& machine) {
       case StageKind::kRope: {
         const int64_t width = value(stage.a).cols / stage.rope_heads;
         if (stage.interleaved || width < 2 * machine.vlen) {
-          f.matmul = f.matmul || stage.interleaved || value(stage.a).origin != Origin::kInput ||
-                     width != machine.vlen;
+          f.matmul = true;
+          f.rope_load = f.rope_load || (!stage.interleaved && value(stage.a).origin == Origin::kInput &&
+                                        width == machine.vlen);
           product(value(stage.a).rows, 1, 1);
         }
         break;

@@ -92,6 +92,13 @@ class KnobTable {
     if (f_.matvec)
       choice("matvec_form", c, "the same for products of a single row", setter<&Choices::matvec>(),
              forms(f_.transposed_matvec));
+    if (f_.rope_load)
+      choice("rope_turn", c,
+             "the features that a rotation adds come from a second load half a row later, or from a product "
+             "with a "
+             "constant tile",
+             setter<&Choices::rope_turn>(),
+             {{value_of(RopeTurn::kLoad), "load"}, {value_of(RopeTurn::kProduct), "product"}});
     if (f_.residual) {
       const std::pair<int64_t, const char*> separate = {0, "separate"}, accumulated = {1, "accumulated"};
       choice("residual_sum", c,
@@ -204,10 +211,10 @@ class KnobTable {
 
   void loops() {
     const Category c = Category::LoopStructure;
-    const std::vector<int64_t> copies = {16, 1, 4, 64, 256, 1024};
+    const std::vector<int64_t> copies = {64, 1, 4, 16, 256, 1024};
     if (f_.matmul || f_.matvec || f_.attention) {
       integer("unroll_product", c, "copies of the innermost loops of a product",
-              setter<&Choices::unroll_product>(), {1, 4, 16, 64, 256});
+              setter<&Choices::unroll_product>(), {16, 1, 4, 64, 256});
       if (f_.most_columns > 1)
         integer("unroll_column", c, "copies of the loop over tiles of columns",
                 setter<&Choices::unroll_column>(), {1, 4, 16, 64});
@@ -216,11 +223,11 @@ class KnobTable {
       integer("unroll_vector", c, "copies of loops over vectors and rows", setter<&Choices::unroll_vector>(),
               copies);
     integer("unroll_load", c, "copies of loops over transfers", setter<&Choices::unroll_load>(),
-            {1, 4, 16, 64, 256});
+            {16, 1, 4, 64, 256});
     choice("hoist", c, "numbers that do not change in a loop: made where they are used, or kept in registers",
            setter<&Choices::hoist>(), {{1, "yes"}, {0, "no"}});
     choice("write_address", c, "addresses of write-outs: in registers, or through the immediate",
-           setter<&Choices::write_immediates>(), {{0, "register"}, {1, "immediate"}});
+           setter<&Choices::write_immediates>(), {{1, "immediate"}, {0, "register"}});
     choice("address_cache", c,
            "scalar registers that keep addresses for later uses: all, or those of one instruction",
            setter<&Choices::cached_numbers>(), {{15, "all"}, {3, "one_instruction"}});

@@ -22,6 +22,7 @@ enum class LayerNormForm : int64_t { kMoments = 0, kCentered = 1 };
 enum class GeluForm : int64_t { kTanh = 0, kSigmoid = 1 };
 enum class KvLayout : int64_t { kRowMajor = 0, kPerHead = 1 };
 enum class LoadOrder : int64_t { kColumns = 0, kRows = 1 };
+enum class RopeTurn : int64_t { kLoad = 0, kProduct = 1 };
 enum class SoftmaxForm : int64_t { kWhole = 0, kOnline = 1 };
 
 struct Choices {
@@ -35,6 +36,7 @@ struct Choices {
   NormSums norm_sums = NormSums::kPerVector;
   LayerNormForm layer_norm = LayerNormForm::kMoments;
   GeluForm gelu = GeluForm::kTanh;
+  RopeTurn rope_turn = RopeTurn::kLoad;
   int64_t accumulate_residuals = 0;  // what is added to a product goes through its accumulators
   // Matrix decomposition.
   int64_t lanes = 4;         // row blocks that share the lanes of a broadcast form

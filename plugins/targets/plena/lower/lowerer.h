@@ -123,8 +123,10 @@ class Lowerer {
   void stage_binary(const Stage& stage);
   void stage_scalar(const Stage& stage);
   void stage_rope(const Stage& stage);
-  void rotate_tile_pairs(const Stage& stage, const Panel& x, const Panel& cosines, const Panel& sines,
-                         const Panel& y);
+  void rotate_tile_pairs(const Stage& stage);
+  bool rope_loads_again(const Stage& stage) const;
+  Panel widened_table(const Stage& stage, const Panel& half, const char* what);
+  void turn_by_product(const Stage& stage, const Panel& x, const Panel& turned);
   void constant_product(const std::string& name, const Panel& from, const Panel& to, int64_t rows,
                         const std::function<float(int64_t, int64_t)>& element);
   void stage_reduce(const Stage& stage);
