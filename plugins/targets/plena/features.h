@@ -1,6 +1,8 @@
 // What of a problem its decisions depend on. Pure; any thread.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "plugins/targets/plena/machine_model.h"
@@ -19,6 +21,7 @@ struct Features {
   bool vectors = false;                          // anything done vector by vector
   bool vector_inputs = false, wide_inputs = false;
   bool rope_load = false;
+  bool plain_norm = false, odd_norm = false;  // norms that may round at each step; of columns no power of two
   bool residual = false, precise = false, precise_silu = false;
   int64_t most_rows = 0;   // of a product
   int64_t most_inner = 1;  // tiles
@@ -75,6 +78,8 @@ inline Features features_of(const Problem& problem, const Machine& machine) {
         [[fallthrough]];
       case StageKind::kRmsNorm:
         f.precise = f.precise || stage.precise;
+        f.plain_norm = f.plain_norm || !stage.precise;
+        f.odd_norm = f.odd_norm || !std::has_single_bit(static_cast<uint64_t>(value(stage.a).cols));
         f.norm = true;
         f.wide_norm = f.wide_norm || a_tiles > 1;
         break;

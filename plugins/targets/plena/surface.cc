@@ -129,8 +129,8 @@ class KnobTable {
              {{value_of(NormSums::kPerVector), "per_vector"}, {value_of(NormSums::kAddFirst), "add_first"}});
     if (f_.layer_norm)
       choice(
-          "layer_norm_form", c, "variance as E[x^2] - E[x]^2, or of x - E[x]", setter<&Choices::layer_norm>(),
-          {{value_of(LayerNormForm::kMoments), "moments"}, {value_of(LayerNormForm::kCentered), "centered"}});
+          "layer_norm_form", c, "variance of x - E[x], or as E[x^2] - E[x]^2", setter<&Choices::layer_norm>(),
+          {{value_of(LayerNormForm::kCentered), "centered"}, {value_of(LayerNormForm::kMoments), "moments"}});
     constexpr double kSigmoidError = 0.0204;  // of x / (1 + exp(-1.702 x)) against x * Phi(x), anywhere
     if (f_.gelu && problem.absolute_tolerance >= kSigmoidError)
       choice("gelu_form", c,
@@ -194,6 +194,13 @@ class KnobTable {
       choice("input_loads", Category::ExecutionPipeline,
              "vectors of inputs are loaded before their stage, or all at first",
              setter<&Choices::early_loads>(), {{0, "on_demand"}, {1, "up_front"}});
+    if (f_.plain_norm) {
+      const std::pair<int64_t, const char*> each = {0, "each_step"}, once = {1, "once"};
+      choice("norm_rounding", Category::Precision,
+             "a norm rounded at each step, or once with what single steps lose brought back",
+             setter<&Choices::precise_norm>(),
+             f_.odd_norm ? std::vector{once, each} : std::vector{each, once});
+    }
     if (f_.precise_silu)
       choice("silu_rounding", Category::Precision,
              "SiLU with the roundings of its sum and reciprocal taken back, or rounded at each step",

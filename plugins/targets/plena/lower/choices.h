@@ -53,6 +53,7 @@ struct Choices {
   LoadOrder vector_load_order = LoadOrder::kColumns;
   int64_t early_loads = 0;  // vectors of all inputs before the first stage
   // Precision.
+  int64_t precise_norm = 0;  // where the problem does not ask for it
   int64_t precise_silu = 1;  // where the problem asks for it
   ScaleFold scale_fold = ScaleFold::kScores;
   // Loop structure.

@@ -115,6 +115,8 @@ class Lowerer {
     ScalarId upper = kNoScalar, lower = kNoScalar;        // halves of factor
   };
   void stage_precise_norm(const Stage& stage);
+  void center_rows(const Stage& stage, const Panel& x, const Panel& y, const std::optional<Panel>& keep);
+  void divide_by(ScalarId number, ScalarId low, float cols);
   void halve_vector(const Affine& number, const Affine& upper, const Affine& lower, const Affine& part);
   // `lost`: what the vector of squares lacks.
   NormFactor norm_factor(const Affine& squares, const std::optional<Affine>& lost, float cols, float epsilon);

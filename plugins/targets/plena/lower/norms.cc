@@ -1,7 +1,9 @@
 // Layer norm and RMS norm, row by row.
+#include <cmath>
 #include <utility>
 
 #include "plugins/targets/plena/lower/lowerer.h"
+#include "zomboss/kit/bf16.h"
 
 namespace zomboss::plena {
 namespace {
@@ -18,12 +20,18 @@ void Lowerer::stage_precise_norm(const Stage& stage) {
   const int64_t cols = value(stage.a).cols;
   const int64_t count = tiles(cols);
   const int64_t tail = cols % machine_.vlen;
-  const Panel x = panel(stage.a);
-  std::optional<Panel> gamma, keep;
+  const bool is_layer = stage.kind == StageKind::kLayerNorm;
+  Panel x = panel(stage.a);
+  std::optional<Panel> gamma, beta, keep;
   if (stage.b != kNoValue) gamma = panel(stage.b);
+  if (stage.c != kNoValue) beta = panel(stage.c);
   if (tail != 0)
     keep = constant_row("keep" + std::to_string(tail), [tail](int64_t i) { return i < tail ? 1.0f : 0.0f; });
   const Panel y = result_panel(stage);
+  if (is_layer) {
+    center_rows(stage, x, y, keep);
+    x = y;
+  }
   std::optional<Panel> low;
   if (stage.low != kNoValue)
     panels_[static_cast<size_t>(stage.low)] = low = new_panel(value(stage.low).rows, cols);
@@ -31,7 +39,7 @@ void Lowerer::stage_precise_norm(const Stage& stage) {
   const Affine total = scratch.at(0, 0), part = scratch.at(1, 0), high = scratch.at(2, 0),
                rest = scratch.at(3, 0), lost = scratch.at(4, 0), inside = scratch.at(5, 0);
   tape_.loop(value(stage.a).rows, choices_.unroll_vector, [&](const Affine& row) {
-    const bool exact_squares = value(stage.a).origin == Origin::kInput;  // of four bits
+    const bool exact_squares = !is_layer && value(stage.a).origin == Origin::kInput;  // of four bits
     const bool halve = !exact_squares && cols < kManyColumns;
     bool any_lost = false;
     const auto lose = [&](const Affine& what) {
@@ -99,6 +107,7 @@ void Lowerer::stage_precise_norm(const Stage& stage) {
         tape_.vv(Opcode::kVAddVv, lost, lost, high);
       }
       if (!low) {
+        if (beta) tape_.vv(Opcode::kVAddVv, lost, lost, beta->at(0, t));
         tape_.vv(Opcode::kVAddVv, out, out, lost);
         continue;
       }
@@ -118,6 +127,36 @@ void Lowerer::halve_vector(const Affine& number, const Affine& upper, const Affi
   tape_.vv(Opcode::kVSubVv, upper, number, part);
   tape_.vv(Opcode::kVAddVv, upper, part, upper);
   tape_.vv(Opcode::kVSubVv, lower, number, upper);
+}
+
+// (number, low) / cols, to twice the precision of bf16 for any cols.
+void Lowerer::divide_by(ScalarId number, ScalarId low, float cols) {
+  const auto constant = [&](double value) {
+    return tape_.constant(kit::bf16_to_float(kit::bf16_round(static_cast<float>(value))));
+  };
+  const auto mul = [&](ScalarId to, ScalarId a, ScalarId b) { tape_.s_fp(Opcode::kSMulFp, to, a, b); };
+  const auto add = [&](ScalarId to, ScalarId a, ScalarId b) { tape_.s_fp(Opcode::kSAddFp, to, a, b); };
+  const auto sub = [&](ScalarId to, ScalarId a, ScalarId b) { tape_.s_fp(Opcode::kSSubFp, to, a, b); };
+  const double inverse = 1.0 / static_cast<double>(cols);
+  int exponent = 0;
+  const double fraction = std::frexp(inverse, &exponent);
+  mul(low, low, constant(inverse));
+  if (fraction == 0.5) return mul(number, number, constant(inverse));        // exact
+  const double upper = std::ldexp(std::floor(fraction * 16), exponent - 4);  // four bits
+  const ScalarId high = tape_.variable(), rest = tape_.variable(), part = tape_.variable();
+  mul(high, number, tape_.constant(17));
+  sub(rest, number, high);
+  add(high, high, rest);
+  sub(rest, number, high);
+  mul(number, number, constant(inverse));
+  mul(part, high, constant(upper));
+  sub(part, part, number);
+  add(low, low, part);
+  for (const auto& [half, by] :
+       {std::pair{rest, upper}, std::pair{high, inverse - upper}, std::pair{rest, inverse - upper}}) {
+    mul(part, half, constant(by));
+    add(low, low, part);
+  }
 }
 
 // The factor of a row from the vector of its squares, in bf16 with its correction and in halves of four bits.
@@ -142,8 +181,7 @@ Lowerer::NormFactor Lowerer::norm_factor(const Affine& squares, const std::optio
   sub(mean_low, tape_.zero(), mean);
   tape_.red_sum(mean_low, squares);
   if (lost) tape_.red_sum(mean_low, *lost);
-  mul(mean, mean, tape_.constant(1 / cols));
-  mul(mean_low, mean_low, tape_.constant(1 / cols));
+  divide_by(mean, mean_low, cols);
   add(mean_low, mean_low, tape_.constant(epsilon));
   const ScalarId factor = variable();
   tape_.s_fp(Opcode::kSSqrtFp, factor, mean);
@@ -193,8 +231,45 @@ Lowerer::NormFactor Lowerer::norm_factor(const Affine& squares, const std::optio
   return result;
 }
 
+// y = x less the mean of its row, which is known in two parts; zero beyond the columns.
+void Lowerer::center_rows(const Stage& stage, const Panel& x, const Panel& y,
+                          const std::optional<Panel>& keep) {
+  const int64_t count = tiles(value(stage.a).cols);
+  const Panel scratch = new_panel(2, machine_.vlen);
+  const Affine part = scratch.at(0, 0), rest = scratch.at(1, 0);
+  tape_.loop(value(stage.a).rows, choices_.unroll_vector, [&](const Affine& row) {
+    const ScalarId mean = tape_.variable(), low = tape_.variable();
+    tape_.s_fp(Opcode::kSAddFp, mean, tape_.zero(), tape_.zero());
+    tape_.s_fp(Opcode::kSAddFp, low, tape_.zero(), tape_.zero());
+    for (int64_t t = 0; t < count; ++t) {
+      Affine from = x.at(row, t);
+      if (keep && t + 1 == count) {
+        tape_.vv(Opcode::kVMulVv, part, from, keep->at(0, 0));
+        from = part;
+      }
+      const ScalarId before = tape_.variable();  // what the sum of sums loses
+      tape_.s_fp(Opcode::kSAddFp, before, mean, tape_.zero());
+      tape_.red_sum(mean, from);
+      tape_.s_fp(Opcode::kSSubFp, before, before, mean);
+      tape_.red_sum(before, from);
+      tape_.s_fp(Opcode::kSAddFp, low, low, before);
+    }
+    divide_by(mean, low, static_cast<float>(value(stage.a).cols));
+    for (int64_t t = 0; t < count; ++t) {
+      const Affine from = x.at(row, t), to = y.at(row, t);
+      tape_.v_sub_f(part, from, mean, false);  // rounded; and what that loses
+      tape_.vv(Opcode::kVSubVv, rest, from, part);
+      tape_.v_sub_f(rest, rest, mean, false);
+      tape_.v_sub_f(rest, rest, low, false);
+      tape_.vv(Opcode::kVAddVv, to, part, rest);
+      if (keep && t + 1 == count) tape_.vv(Opcode::kVMulVv, to, to, keep->at(0, 0));
+    }
+  });
+  release_panel(scratch);
+}
+
 void Lowerer::stage_norm(const Stage& stage) {
-  if (stage.precise) return stage_precise_norm(stage);
+  if (stage.precise || choices_.precise_norm != 0) return stage_precise_norm(stage);
   const bool is_layer = stage.kind == StageKind::kLayerNorm;
   const int64_t cols = value(stage.a).cols;
   const int64_t rows = value(stage.a).rows;
@@ -210,7 +285,9 @@ void Lowerer::stage_norm(const Stage& stage) {
   const Panel scratch = new_panel(1, cols);
   const bool centered = is_layer && choices_.layer_norm == LayerNormForm::kCentered;
   const bool add_first = choices_.norm_sums == NormSums::kAddFirst && count > 1;
-  const ScalarId inverse = tape_.constant(1.0f / static_cast<float>(cols));
+  const float upper = kit::bf16_to_float(kit::bf16_round(1.0f / static_cast<float>(cols)));
+  const auto rest = static_cast<float>(1.0 / static_cast<double>(cols) - static_cast<double>(upper));
+  const ScalarId inverse = tape_.constant(upper);
   const ScalarId epsilon = tape_.constant(static_cast<float>(stage.epsilon));
   const Opcode multiply = Opcode::kVMulVv;
   // Adds up `count` vectors of a row; those beyond the columns count as zero.
@@ -225,7 +302,14 @@ void Lowerer::stage_norm(const Stage& stage) {
     } else {
       for (int64_t t = 0; t < count; ++t) tape_.red_sum(sum, vector(t));
     }
-    tape_.s_fp(Opcode::kSMulFp, sum, sum, inverse);
+    if (rest != 0) {  // 1 / cols is no bf16
+      const ScalarId more = tape_.variable();
+      tape_.s_fp(Opcode::kSMulFp, more, sum, tape_.constant(rest));
+      tape_.s_fp(Opcode::kSMulFp, sum, sum, inverse);
+      tape_.s_fp(Opcode::kSAddFp, sum, sum, more);
+    } else {
+      tape_.s_fp(Opcode::kSMulFp, sum, sum, inverse);
+    }
     return sum;
   };
   tape_.loop(rows, choices_.unroll_vector, [&](const Affine& row) {
