@@ -176,8 +176,10 @@ Status Config::add_setting(const std::string& assignment, const std::string& ori
   const size_t equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0)
     return invalid_argument(fmt::format("{} '{}': expected key=value", origin, assignment));
-  return set_option(assignment.substr(0, equals), {assignment.substr(equals + 1), origin, {}})
-      .with_prefix(origin);
+  std::string value = assignment.substr(equals + 1);
+  if (value.size() >= 2 && value.front() == '"' && value.back() == '"')  // as in a file
+    value = value.substr(1, value.size() - 2);
+  return set_option(assignment.substr(0, equals), {std::move(value), origin, {}}).with_prefix(origin);
 }
 
 int64_t Config::integer(const std::string& key) const {
@@ -212,7 +214,10 @@ wire::OptionsT Config::plugin_options(const std::string& kind, const std::string
     auto attribute = std::make_unique<wire::AttributeT>();
     attribute->key = key.substr(prefix.size());
     attribute->text = value.text;
-    if (const auto integer = parse_integer(value.text)) attribute->ints.push_back(*integer);
+    if (const auto integer = parse_integer(value.text))
+      attribute->ints.push_back(*integer);
+    else if (value.text == "true" || value.text == "false")
+      attribute->ints.push_back(value.text == "true" ? 1 : 0);
     if (const auto number = parse_number(value.text)) attribute->floats.push_back(*number);
     options.values.push_back(std::move(attribute));
   }

@@ -4,6 +4,7 @@
 #include "host/cli/commands.h"
 #include "host/cli/exit.h"
 #include "host/cli/json.h"
+#include "host/cli/profile.h"
 
 namespace zomboss::cli {
 namespace {
@@ -44,13 +45,10 @@ int run_check_command(const CommonOptions& common, const std::string& kernel, co
                  {"counters", counters}};
     print_json(json);
   } else if (valid) {
-    fmt::print("{}: verified, {} elements, match rate {:.2f} %, {} {} ({})\n", kernel, comparison.elements,
-               100 * comparison.match_rate(), evaluation->latency, evaluation->unit,
-               evaluation->simulation.simulator);
-    if (!comparison.exact) fmt::print("  {}\n", comparison.summary());
-    for (const auto& counter : evaluation->simulation.counters)
-      fmt::print("  {:<32} {}{}{}\n", counter->name, counter->value, counter->unit.empty() ? "" : " ",
-                 counter->unit);
+    fmt::print("{}: verified, {} elements, {} {} ({})\n", kernel, comparison.elements, evaluation->latency,
+               evaluation->unit, evaluation->simulation.simulator);
+    fmt::print("  {}\n", comparison.exact ? "match rate 100.00 %" : comparison.summary());
+    fmt::print("{}", profile_text(evaluation->simulation));
   } else {
     fmt::print("{}: {}: {}\n", kernel, search::outcome_name(evaluation->outcome), evaluation->reason);
   }

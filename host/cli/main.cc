@@ -33,7 +33,7 @@ namespace {
 
 void add_common(CLI::App& app, CommonOptions& common) {
   app.add_flag("--json", common.json, "print one JSON document on stdout");
-  app.add_option("--target", common.target, "target plugin (default: gemmini)");
+  app.add_option("--target", common.target, "target plugin (default: that of the suite files, else gemmini)");
   app.add_option("--contract", common.contract, "contract file of the workload (TOML)");
   app.add_option("--param", common.params, "override a TAIDL parameter of the target: NAME=VALUE")
       ->take_all()
@@ -171,7 +171,7 @@ int run(int argc, char** argv) {
   app.footer(
       "examples:\n"
       "  zomboss search workloads/gemmini/gemm_c3.hlo --policy hill --seed 1\n"
-      "  zomboss search workloads/gemmini.toml --policy random\n"
+      "  zomboss search workloads/plena-composite.toml --policy random\n"
       "  zomboss surface workloads/gemmini/gemm_c3.hlo --param DIM=8\n"
       "  zomboss complete workloads/gemmini/gemm_c3.hlo tile_m=64 buffering~double\n"
       "exit codes: 0 success, 1 no valid mapping, 2 usage or input, 3 plugin, 4 check failed, 5 internal,\n"

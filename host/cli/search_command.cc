@@ -5,16 +5,17 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 
 #include "host/cli/commands.h"
 #include "host/cli/exit.h"
 #include "host/cli/export.h"
 #include "host/cli/json.h"
 #include "host/cli/progress.h"
+#include "host/cli/search_report.h"
 
 namespace zomboss::cli {
 namespace {
@@ -26,10 +27,6 @@ extern "C" void on_interrupt(int) {
   if (interrupted.exchange(true)) _exit(kExitInterrupted);  // the second one does not wait
 }
 
-struct Task {
-  std::string name, hlo, contract;
-};
-
 struct Settings {
   std::string policy, output;
   search::Budget budget;  // 0 = by the surface
@@ -37,23 +34,15 @@ struct Settings {
   bool export_kernels = true;
 };
 
-// Everything that is said about one finished search.
-struct Outcome {
-  Task task;
-  search::Report report;
-  std::optional<wire::BoundT> bound;
-  Exported exported;
-  std::string reproduce, check;
-  Json json;
-};
-
 // The suite files of a target in workloads/ of the current folder: TARGET.toml and TARGET-*.toml, by name.
+// TARGET-extra.toml is for those who name it.
 Result<std::vector<std::string>> bundled_suites(const std::string& target) {
   std::vector<std::string> suites;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("workloads", error)) {
     const std::string name = entry.path().filename().string();
-    if (name.ends_with(".toml") && (name == target + ".toml" || name.starts_with(target + "-")))
+    if (name.ends_with(".toml") && name != target + "-extra.toml" &&
+        (name == target + ".toml" || name.starts_with(target + "-")))
       suites.push_back(entry.path().string());
   }
   std::sort(suites.begin(), suites.end(), [](const std::string& a, const std::string& b) {
@@ -67,6 +56,43 @@ Result<std::vector<std::string>> bundled_suites(const std::string& target) {
   return suites;
 }
 
+bool is_suite(const std::string& input) {
+  return input.ends_with(".toml");
+}
+
+// The command's flags, with the target of its suites where no flag names one. Fails when they disagree.
+Result<CommonOptions> with_target_of_suites(CommonOptions common, const std::vector<std::string>& inputs) {
+  const bool named = !common.target.empty() ||
+                     std::any_of(common.settings.begin(), common.settings.end(),
+                                 [](const std::string& each) { return each.starts_with("search.target="); });
+  std::string first;
+  for (const std::string& input : inputs) {
+    if (named || !is_suite(input)) continue;
+    ZB_ASSIGN(const config::Suite suite, config::read_suite(input));
+    if (!common.target.empty() && suite.target != common.target)
+      return invalid_argument(
+          fmt::format("{} is for target {} and {} for target {}: search them one after the other, or name a "
+                      "target with --target",
+                      first, common.target, input, suite.target));
+    if (first.empty()) first = input;
+    common.target = suite.target;
+  }
+  return common;
+}
+
+Task task_of(const config::Suite& suite, const config::Instance& instance, const Session& session) {
+  Task task;
+  task.name = suite.name + "/" + instance.name;
+  task.suite = suite.name;
+  task.hlo = instance.hlo;
+  task.contract = instance.contract.empty() ? session.options().contract : instance.contract;
+  if (suite.target == session.target_id()) {  // of another machine it says nothing
+    task.baseline = instance.baseline;
+    task.baseline_source = instance.baseline_source;
+  }
+  return task;
+}
+
 Result<std::vector<Task>> read_tasks(Session& session, const SearchOptions& options) {
   std::vector<std::string> inputs = options.inputs;
   if (inputs.empty()) {
@@ -74,14 +100,13 @@ Result<std::vector<Task>> read_tasks(Session& session, const SearchOptions& opti
   }
   std::vector<Task> tasks;
   for (const std::string& input : inputs) {
-    if (!input.ends_with(".toml")) {
-      tasks.push_back({"", input, session.options().contract});
+    if (!is_suite(input)) {
+      tasks.push_back({"", "", input, session.options().contract, {}, ""});
       continue;
     }
     ZB_ASSIGN(const config::Suite suite, config::read_suite(input));
     for (const config::Instance& instance : suite.instances)
-      tasks.push_back({suite.name + "/" + instance.name, instance.hlo,
-                       instance.contract.empty() ? session.options().contract : instance.contract});
+      tasks.push_back(task_of(suite, instance, session));
   }
   return tasks;
 }
@@ -118,8 +143,8 @@ Json candidate_json(const search::Candidate& candidate, uint32_t evaluation) {
           {"counters", counters}};
 }
 
-Json make_json(const Outcome& outcome, const Settings& settings, const search::Budget& budget,
-               const Problem& problem, const evaluate::Target& target) {
+Json make_json(const Outcome& outcome, const Task& task, const Settings& settings,
+               const search::Budget& budget, const Problem& problem, const evaluate::Target& target) {
   const search::Report& report = outcome.report;
   Json trials = Json::array();
   for (const search::Trial& trial : report.trials) trials.push_back(to_json(trial));
@@ -137,6 +162,7 @@ Json make_json(const Outcome& outcome, const Settings& settings, const search::B
                {"best", candidate_json(report.best, report.best_evaluation)},
                {"speedup", report.speedup()}};
   json["lower_bound"] = outcome.bound.has_value() ? to_json(*outcome.bound) : Json();
+  add_baseline(json, task, static_cast<double>(report.best.evaluation.latency));
   json["budget"] = {
       {"evaluations", budget.evaluations}, {"proposals", budget.proposals}, {"patience", budget.patience}};
   json["evaluations"] = report.evaluations;
@@ -151,9 +177,8 @@ Json make_json(const Outcome& outcome, const Settings& settings, const search::B
 Result<Outcome> search_one(Session& session, const Task& task, const Settings& settings) {
   const auto started = std::chrono::steady_clock::now();
   Outcome outcome;
-  outcome.task = task;
   ZB_ASSIGN(const Problem problem, session.problem(task.hlo, task.contract));
-  if (outcome.task.name.empty()) outcome.task.name = problem.workload.message.name;
+  outcome.name = task.name.empty() ? problem.workload.message.name : task.name;
   ZB_ASSIGN(const evaluate::Reference reference, evaluate::make_reference(problem.workload));
   ZB_ASSIGN(evaluate::Target * target, session.target());
   ZB_ASSIGN(const auto policy, session.policy(settings.policy));
@@ -163,7 +188,7 @@ Result<Outcome> search_one(Session& session, const Task& task, const Settings& s
   options.seed = settings.seed;
   options.cancelled = &interrupted;
   {
-    Progress progress(outcome.task.name, options.budget.evaluations);
+    Progress progress(outcome.name, options.budget.evaluations);
     ZB_ASSIGN(outcome.report, search::run_search(*problem.resolver, *evaluator, *policy,
                                                  problem.workload.message, options, progress));
   }
@@ -176,11 +201,11 @@ Result<Outcome> search_one(Session& session, const Task& task, const Settings& s
       shell_word(session.options().program), shell_word(task.hlo), session.reproduce_flags(task.contract),
       settings.policy, settings.seed, options.budget.evaluations, options.budget.proposals,
       options.budget.patience == 0 ? "" : fmt::format(" --patience {}", options.budget.patience));
-  outcome.json = make_json(outcome, settings, options.budget, problem, *target);
+  outcome.json = make_json(outcome, task, settings, options.budget, problem, *target);
   if (settings.export_kernels) {
     ZB_ASSIGN(outcome.exported, export_kernel(*target, problem, reference, outcome.report.best.plan,
                                               outcome.report.best.evaluation.program,
-                                              settings.output + "/" + outcome.task.name, outcome.json));
+                                              settings.output + "/" + outcome.name, outcome.json));
     if (!outcome.exported.kernel.empty())
       outcome.check = fmt::format("{} check {} --workload {}{}", shell_word(session.options().program),
                                   shell_word(outcome.exported.kernel), shell_word(task.hlo),
@@ -191,70 +216,6 @@ Result<Outcome> search_one(Session& session, const Task& task, const Settings& s
   outcome.json["timing"] = {
       {"seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count()}};
   return outcome;
-}
-
-std::string rejections_text(const search::Report& report) {
-  std::string text;
-  for (const auto& [name, count] : report.rejections())
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);
-  return text.empty() ? "none" : text;
-}
-
-void print_outcome(const Outcome& outcome) {
-  const search::Report& report = outcome.report;
-  const auto& unit = report.candidate0.evaluation.unit;
-  fmt::print("workload      {}\n", outcome.task.name);
-  fmt::print("simulator     {}\n", report.candidate0.evaluation.simulation.simulator);
-  fmt::print("Candidate-0   {} {}, {} elements verified\n", report.candidate0.evaluation.latency, unit,
-             report.candidate0.evaluation.comparison.elements);
-  fmt::print("best          {} {} at evaluation {}\n", report.best.evaluation.latency, unit,
-             report.best_evaluation);
-  if (const auto& comparison = report.best.evaluation.comparison; !comparison.exact)
-    fmt::print("accuracy      {}\n", comparison.summary());
-  fmt::print("speed-up      {:.2f}x over Candidate-0\n", report.speedup());
-  if (outcome.bound.has_value())
-    fmt::print("lower bound   {:.0f} {} ({}); best reaches {:.0f} % of it\n", outcome.bound->latency, unit,
-               outcome.bound->reason,
-               100 * outcome.bound->latency / static_cast<double>(report.best.evaluation.latency));
-  fmt::print("evaluations   {} of {} proposals; stopped by {}\n", report.evaluations, report.proposals,
-             report.stop_reason);
-  fmt::print("rejections    {}\n", rejections_text(report));
-  fmt::print("plan          ");
-  for (const auto& section : report.best.plan.sections)
-    for (const mapping::Decision& decision : section) fmt::print("{}={} ", decision.knob, decision.text);
-  fmt::print("\nreproduce     {}\n", outcome.reproduce);
-  for (const std::string& file : outcome.exported.files) fmt::print("wrote         {}\n", file);
-  if (!outcome.check.empty()) fmt::print("check         {}\n", outcome.check);
-}
-
-// Of the speed-ups; at least one outcome.
-double geometric_mean(const std::vector<Outcome>& outcomes) {
-  double log_sum = 0;
-  for (const Outcome& outcome : outcomes) log_sum += std::log(outcome.report.speedup());
-  return std::exp(log_sum / static_cast<double>(outcomes.size()));
-}
-
-void print_table(const std::vector<Outcome>& outcomes) {
-  fmt::print("{:<24} {:>12} {:>12} {:>9} {:>12} {:>6} {:>7} {}\n", "workload", "Candidate-0", "best",
-             "speed-up", "lower bound", "evals", "props", "rejections");
-  for (const Outcome& outcome : outcomes) {
-    const search::Report& report = outcome.report;
-    fmt::print("{:<24} {:>12} {:>12} {:>8.2f}x {:>12} {:>6} {:>7} {}\n", outcome.task.name,
-               report.candidate0.evaluation.latency, report.best.evaluation.latency, report.speedup(),
-               outcome.bound.has_value() ? fmt::format("{:.0f}", outcome.bound->latency) : "-",
-               report.evaluations, report.proposals, rejections_text(report));
-  }
-  if (!outcomes.empty())
-    fmt::print("geometric mean of the speed-ups over {} workloads: {:.2f}x\n", outcomes.size(),
-               geometric_mean(outcomes));
-}
-
-void print_suite_json(const std::vector<Outcome>& outcomes, const std::vector<std::string>& failures) {
-  Json list = Json::array();
-  for (const Outcome& outcome : outcomes) list.push_back(outcome.json);
-  Json json = {{"schema", "zomboss.suite/1"}, {"instances", list}, {"failures", failures}};
-  json["geometric_mean_speedup"] = outcomes.empty() ? Json() : Json(geometric_mean(outcomes));
-  print_json(json);
 }
 
 std::vector<std::array<std::string, 3>> flag_settings(const SearchOptions& options) {
@@ -271,45 +232,75 @@ std::vector<std::array<std::string, 3>> flag_settings(const SearchOptions& optio
   return flags;
 }
 
-}  // namespace
-
-int run_search_command(const CommonOptions& common, const SearchOptions& options) {
-  auto session = Session::open(common, flag_settings(options));
-  if (!session.ok()) return fail(common, session.status());
-  const auto tasks = read_tasks(**session, options);
-  if (!tasks.ok()) return fail(common, tasks.status());
-  const Settings settings = read_settings((*session)->config(), options);
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
-  std::vector<Outcome> outcomes;
+// Searches the tasks one after the other; what came of them, in their order.
+struct Run {
+  std::vector<Row> rows;
+  std::vector<std::unique_ptr<Outcome>> outcomes;  // that the rows borrow
   std::vector<std::string> failures;
   int worst = kExitSuccess;
+  Status last;  // failure
+};
+
+void run_task(Session& session, const Task& task, const Settings& settings, Run& run) {
+  Row row{task, nullptr, "", false};
+  for (const Row& earlier : run.rows) {
+    if (earlier.task.hlo != task.hlo || earlier.task.contract != task.contract) continue;
+    row.outcome = earlier.outcome;
+    row.failure = earlier.failure;
+    row.repeated = true;
+    run.rows.push_back(std::move(row));
+    return;
+  }
+  auto outcome = search_one(session, task, settings);
+  if (outcome.ok()) {
+    run.outcomes.push_back(std::make_unique<Outcome>(*std::move(outcome)));
+    row.outcome = run.outcomes.back().get();
+    if (row.task.name.empty()) row.task.name = row.outcome->name;
+  } else {  // one bad instance does not end a suite
+    run.last = outcome.status();
+    const std::string& why = run.last.message();
+    if (row.task.name.empty()) row.task.name = task.hlo;
+    row.failure = run.last.code() == Code::kAborted ? "does not verify" : "failed";
+    run.failures.push_back(why.starts_with(task.hlo) ? why : fmt::format("{}: {}", task.hlo, why));
+    run.worst = std::max(run.worst, exit_code(run.last));
+  }
+  run.rows.push_back(std::move(row));
+}
+
+}  // namespace
+
+int run_search_command(const CommonOptions& given, const SearchOptions& options) {
+  const auto common = with_target_of_suites(given, options.inputs);
+  if (!common.ok()) return fail(given, common.status());
+  auto session = Session::open(*common, flag_settings(options));
+  if (!session.ok()) return fail(given, session.status());
+  const auto tasks = read_tasks(**session, options);
+  if (!tasks.ok()) return fail(given, tasks.status());
+  const Settings settings = read_settings((*session)->config(), options);
+  // Plugins that cannot be opened are reported once, not for each workload.
+  if (const auto target = (*session)->target(); !target.ok()) return fail(given, target.status());
+  if (const auto policy = (*session)->policy(settings.policy); !policy.ok())
+    return fail(given, policy.status());
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  const bool single = tasks->size() == 1 && tasks->front().suite.empty();
+  Run run;
   for (const Task& task : *tasks) {
-    auto outcome = search_one(**session, task, settings);
-    if (outcome.ok()) {
-      outcomes.push_back(*std::move(outcome));
-    } else if (tasks->size() == 1) {
-      return fail(common, outcome.status());
-    } else {  // one bad instance does not end a suite
-      const std::string& why = outcome.status().message();
-      failures.push_back(why.starts_with(task.hlo) ? why : fmt::format("{}: {}", task.hlo, why));
-      fmt::print(stderr, "zomboss: error: {}\n", failures.back());
-      worst = std::max(worst, exit_code(outcome.status()));
-    }
+    const size_t failures = run.failures.size();
+    run_task(**session, task, settings, run);
+    if (single && !run.last.ok()) return fail(given, run.last);
+    if (run.failures.size() != failures) fmt::print(stderr, "zomboss: error: {}\n", run.failures.back());
     if (interrupted.load()) break;
   }
-  if (tasks->size() == 1) {
-    if (common.json)
-      print_json(outcomes[0].json);
-    else
-      print_outcome(outcomes[0]);
-  } else if (common.json) {
-    print_suite_json(outcomes, failures);
-  } else {
-    print_table(outcomes);
-    fmt::print("{} of {} workloads verified\n", outcomes.size(), tasks->size());
-  }
-  return interrupted.load() ? kExitInterrupted : worst;
+  if (single && given.json)
+    print_json(run.outcomes[0]->json);
+  else if (single)
+    print_outcome(*run.outcomes[0]);
+  else if (given.json)
+    print_suite_json(run.rows, run.failures);
+  else
+    print_table(run.rows);
+  return interrupted.load() ? kExitInterrupted : run.worst;
 }
 
 }  // namespace zomboss::cli

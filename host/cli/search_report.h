@@ -1,0 +1,63 @@
+// What a search says about its workloads: one of them in full, or a table of many with the geometric means of
+// each suite. Plain values and printing; the thread that searches.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/search/controller.h"
+#include "host/cli/export.h"
+#include "host/cli/json.h"
+
+namespace zomboss::cli {
+
+// One workload to search.
+struct Task {
+  std::string name;   // "SUITE/INSTANCE"; empty = the workload's own name
+  std::string suite;  // empty = an HLO file of the command line
+  std::string hlo, contract;
+  std::optional<double> baseline;  // latency of what a user has today, in the simulator's unit
+  std::string baseline_source;
+};
+
+// Everything that is said about one finished search.
+struct Outcome {
+  std::string name;
+  search::Report report;
+  std::optional<wire::BoundT> bound;
+  Exported exported;
+  std::string reproduce, check;
+  Json json;
+};
+
+// A line of the table. Several suites may list the same workload: it is searched once.
+struct Row {
+  Task task;
+  const Outcome* outcome = nullptr;  // borrowed; null when it failed
+  std::string failure;               // "does not verify" or "failed" then
+  bool repeated = false;             // an earlier row has the same outcome
+};
+
+// What the rows of a suite, or of all, come to. Means are over the rows that have what they need; 0 when none
+// has.
+struct Summary {
+  std::string name;
+  size_t workloads = 0, verified = 0;
+  double speedup = 0;        // geometric mean of Candidate-0 / best
+  size_t with_baseline = 0;  // verified rows that have one
+  double baseline = 0;       // geometric mean of baseline / best
+  size_t slower = 0;         // rows whose best is slower than their baseline
+};
+
+Summary summarize(std::string name, std::span<const Row* const> rows);
+
+// The fields baseline, baseline_source and baseline_over_best; null when there is none. `best`: its latency.
+void add_baseline(Json& json, const Task& task, double best);
+
+void print_outcome(const Outcome& outcome);
+void print_table(const std::vector<Row>& rows);
+void print_suite_json(const std::vector<Row>& rows, const std::vector<std::string>& failures);
+
+}  // namespace zomboss::cli
