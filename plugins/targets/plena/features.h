@@ -21,12 +21,26 @@ struct Features {
   bool vectors = false;                          // anything done vector by vector
   bool vector_inputs = false, wide_inputs = false;
   bool rope_load = false;
+  bool chained = false;                       // element by element operators that follow each other
   bool plain_norm = false, odd_norm = false;  // norms that may round at each step; of columns no power of two
   bool residual = false, precise = false, precise_silu = false;
   int64_t most_rows = 0;   // of a product
   int64_t most_inner = 1;  // tiles
   int64_t most_columns = 1;
 };
+
+inline bool is_element_by_element(StageKind kind) {
+  return kind == StageKind::kMap || kind == StageKind::kBinary || kind == StageKind::kScalar;
+}
+
+// Whether the stage can go on with each vector of the stage before it.
+inline bool may_fuse(const Problem& problem, size_t stage) {
+  const Stage& a = problem.stages[stage - 1];
+  const Stage& b = problem.stages[stage];
+  const auto value = [&](ValueId id) -> const Value& { return problem.values[static_cast<size_t>(id)]; };
+  return is_element_by_element(a.kind) && is_element_by_element(b.kind) &&
+         value(a.out).rows == value(b.out).rows && value(a.out).cols == value(b.out).cols;
+}
 
 inline Features features_of(const Problem& problem, const Machine& machine) {
   Features f;
@@ -101,6 +115,7 @@ inline Features features_of(const Problem& problem, const Machine& machine) {
         break;
     }
   }
+  for (size_t s = 1; s < problem.stages.size(); ++s) f.chained = f.chained || may_fuse(problem, s);
   for (const Value& each : problem.values) {
     if (each.origin == Origin::kStage || !each.as_rows || each.rows == 1) continue;
     f.vector_inputs = true;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <set>
 #include <utility>
@@ -105,7 +106,8 @@ class KnobTable {
              "what is added to a product: in the vector engine, or, rounded once, through the product's "
              "accumulators",
              setter<&Choices::accumulate_residuals>(),
-             f_.precise ? std::vector{accumulated, separate} : std::vector{separate, accumulated});
+             f_.precise && f_.most_inner < machine_.mram_tiles ? std::vector{accumulated, separate}
+                                                               : std::vector{separate, accumulated});
     }
     if (f_.attention) {
       choice("scores_form", c, "the same for queries times keys", setter<&Choices::scores>(), forms(true));
@@ -124,8 +126,8 @@ class KnobTable {
              setter<&Choices::row_sum>(), std::move(sums));
     }
     if (f_.wide_norm)
-      choice("norm_sums", c, "V_RED_SUM of each vector of a row, or of the sum of its vectors",
-             setter<&Choices::norm_sums>(),
+      choice("norm_sums", Category::VectorDecomposition,
+             "V_RED_SUM of each vector of a row, or of the sum of its vectors", setter<&Choices::norm_sums>(),
              {{value_of(NormSums::kPerVector), "per_vector"}, {value_of(NormSums::kAddFirst), "add_first"}});
     if (f_.layer_norm)
       choice(
@@ -153,6 +155,11 @@ class KnobTable {
     if (f_.matmul || f_.matvec || f_.attention)
       integer("column_block", c, "tiles of result columns whose matrix tiles are loaded together",
               setter<&Choices::column_block>(), std::move(columns));
+    if (f_.chained)
+      choice("vector_fusion", Category::VectorDecomposition,
+             "operators that follow each other element by element: each over all vectors, or all of them "
+             "vector by vector",
+             setter<&Choices::fuse_vectors>(), {{0, "separate"}, {1, "fused"}});
     if (f_.grouped && f_.single_tile_heads)
       choice("head_group", c, "query heads of one key head: a product each, or the rows of one product",
              setter<&Choices::stack_heads>(), {{0, "separate"}, {1, "stacked"}});
@@ -259,10 +266,141 @@ void add_constraint(wire::SurfaceT& surface, const char* name, wire::ConstraintK
   surface.constraints.push_back(std::move(constraint));
 }
 
+// (ite (cond) 1 0) for a knob that has one of the values, or the number itself when the knob is not
+// published.
+template <typename Value>
+std::string is_one_of(const std::set<std::string>& published, const char* knob,
+                      std::initializer_list<Value> values, Value usual) {
+  std::string terms;
+  bool usual_is = false;
+  for (const auto value : values) {
+    terms += fmt::format(" (= {} {})", knob, value_of(value));
+    usual_is = usual_is || value == usual;
+  }
+  if (!published.contains(knob)) return usual_is ? "true" : "false";
+  return fmt::format("(or false{})", terms);
+}
+
+// Constant tiles stay in the matrix SRAM beside the working tiles.
+void add_tile_capacity(wire::SurfaceT& surface, const Features& f, const Machine& machine,
+                       const std::set<std::string>& published) {
+  constexpr ProductForm kSpread = ProductForm::kSpread, kPack = ProductForm::kRowPack,
+                        kArray = ProductForm::kArray;
+  const auto is = [&](const char* knob, auto values, auto usual) {
+    return is_one_of(published, knob, values, usual);
+  };
+  const std::string matmul = is("matmul_form", std::initializer_list<ProductForm>{kSpread, kPack}, kArray);
+  const std::string matvec = is("matvec_form", std::initializer_list<ProductForm>{kSpread, kPack}, kArray);
+  const std::string scores = is("scores_form", std::initializer_list<ProductForm>{kSpread, kPack}, kArray);
+  const std::string weighted = is("weighted_form", std::initializer_list<ProductForm>{kSpread}, kArray);
+  const std::string folded =
+      is("score_scale", std::initializer_list<ScaleFold>{ScaleFold::kCopies}, ScaleFold::kScores);
+  const std::string ones =
+      is("row_sum", std::initializer_list<RowSum>{RowSum::kOnesColumn}, RowSum::kPerVector);
+  const std::string unit = published.contains("residual_sum") ? "(= residual_sum 1)" : "false";
+  const bool natural = f.matmul, transposed = f.transposed_matmul;
+  const std::string interleave = fmt::format("(or {} {} {})", natural ? matmul : "false",
+                                             f.matvec && !f.transposed_matvec ? matvec : "false", weighted);
+  const std::string identity = fmt::format("(or {} {} (and {} (not {})))", transposed ? matmul : "false",
+                                           f.transposed_matvec ? matvec : "false", scores, folded);
+  const std::string needs =
+      fmt::format("(+ 1 (ite {} 1 0) (ite {} 1 0) (ite (and {} {}) 1 0) (ite {} 1 0) (ite {} 1 0))",
+                  interleave, identity, scores, folded, ones, unit);
+  if (machine.mram_tiles >= 6) return;
+  add_constraint(
+      surface, "matrix_sram_constants", wire::ConstraintKind::Capacity,
+      fmt::format("(<= {} {})", needs, machine.mram_tiles),
+      "the matrix SRAM needs {needs} tiles for constants of the broadcast forms and one working tile, has "
+      "{available}",
+      needs, std::to_string(machine.mram_tiles));
+}
+
+// Rows of the vector SRAM that each combination of forms needs, as a nested term over the forms, and what
+// other decisions add to it at most. Published only when some combination does not fit.
+Status add_row_capacity(wire::SurfaceT& surface, const Problem& problem, const Machine& machine,
+                        const std::vector<KnobSpec>& knobs) {
+  struct Other {  // a value of another knob, and the rows that it adds at most
+    const KnobSpec* spec;
+    int64_t value;
+    int64_t adds = 0;
+  };
+  std::vector<const KnobSpec*> forms;
+  std::vector<Other> others;
+  Choices plain;
+  for (const KnobSpec& spec : knobs) {
+    spec.set(plain, spec.values.front());
+    const std::string_view name = spec.name;
+    if (spec.values.size() < 2) continue;
+    if (name.ends_with("_form") && name != "layer_norm_form" && name != "gelu_form") forms.push_back(&spec);
+    for (const char* each : {"lanes", "head_group", "row_sum", "residual_sum", "rope_turn", "input_loads",
+                             "norm_rounding", "input_residency", "working_tiles"}) {
+      if (name != each) continue;
+      for (size_t i = 1; i < spec.values.size(); ++i) others.push_back({&spec, spec.values[i], 0});
+    }
+  }
+  plain.unroll_product = plain.unroll_vector = plain.unroll_load = plain.unroll_column = 1;
+  Machine endless = machine;  // only the rows are asked for here
+  endless.vram_rows = std::numeric_limits<int32_t>::max();
+  endless.mram_tiles = std::max<uint32_t>(machine.mram_tiles, 8);
+  const auto rows_of = [&](const Choices& choices) -> Result<int64_t> {
+    ZB_ASSIGN(const Lowered lowered, lower_problem(problem, endless, choices));
+    return lowered.vector_rows;
+  };
+  ZB_ASSIGN(const int64_t least, rows_of(plain));
+  if (least > machine.vram_rows)
+    return resource_exhausted(fmt::format("the vector SRAM needs {} rows for the plainest mapping, has {}",
+                                          least, machine.vram_rows));
+  // Nothing that a form adds comes near this.
+  constexpr int64_t kFar = 64;
+  if (least * kFar < machine.vram_rows) return {};
+  int64_t most = 0;
+  const std::function<Result<std::string>(size_t, Choices)> term =
+      [&](size_t at, Choices choices) -> Result<std::string> {
+    if (at == forms.size()) {
+      ZB_ASSIGN(const int64_t rows, rows_of(choices));
+      most = std::max(most, rows);
+      for (Other& other : others) {
+        Choices changed = choices;
+        other.spec->set(changed, other.value);
+        ZB_ASSIGN(const int64_t more, rows_of(changed));
+        other.adds = std::max(other.adds, more - rows);
+      }
+      return std::to_string(rows);
+    }
+    std::string result;
+    for (size_t i = forms[at]->values.size(); i-- > 0;) {
+      Choices changed = choices;
+      forms[at]->set(changed, forms[at]->values[i]);
+      ZB_ASSIGN(std::string inner, term(at + 1, changed));
+      result = result.empty() ? std::move(inner)
+                              : fmt::format("(ite (= {} {}) {} {})", forms[at]->name, forms[at]->values[i],
+                                            inner, result);
+    }
+    return result;
+  };
+  ZB_ASSIGN(std::string needs, term(0, plain));
+  for (const Other& other : others) {
+    if (other.adds == 0) continue;
+    needs = fmt::format("(+ {} (ite (= {} {}) {} 0))", needs, other.spec->name, other.value, other.adds);
+    most += other.adds;
+  }
+  if (most > machine.vram_rows)
+    add_constraint(surface, "vector_sram_rows", wire::ConstraintKind::Capacity,
+                   fmt::format("(<= {} {})", needs, machine.vram_rows),
+                   "the vector SRAM needs up to {needs} rows for vectors and their copies in these forms, "
+                   "has {available}",
+                   needs, std::to_string(machine.vram_rows));
+  return {};
+}
+
 }  // namespace
 
 Result<wire::SurfaceT> make_surface(const Problem& problem, const Machine& machine,
                                     const SurfaceOptions& options) {
+  if (machine.prefetch_tiles() != 1)
+    return unimplemented(
+        fmt::format("plena: M_PREFETCH={} brings {} tiles at a time; kernels are made for one",
+                    machine.prefetch_m_rows, machine.prefetch_tiles()));
   const KnobTable table(problem, machine, options.broadcast_forms);
   wire::SurfaceT surface;
   surface.target = "plena";
@@ -295,6 +433,8 @@ Result<wire::SurfaceT> make_surface(const Problem& problem, const Machine& machi
                    "(=> (= score_scale 2) (not (= scores_form 0)))",
                    "score_scale=copies scales with the constants that make copies of the queries, and "
                    "scores_form={scores_form} makes none");
+  add_tile_capacity(surface, features_of(problem, machine), machine, published);
+  ZB_TRY(add_row_capacity(surface, problem, machine, table.knobs()));
   return surface;
 }
 

@@ -715,6 +715,7 @@ class Assigner {
     for (const Pointer& pointer : pointers) gp_[pointer.reg].number = {intern(pointer.terms), pointer.base};
     emit(word_imm22(Opcode::kCLoopStart, counter, mark.trips));
     multiplicity_ *= mark.trips;
+    const size_t first_word = code_.words.size();
     open_.push_back(mark.loop);
     code_.loop_depth = std::max(code_.loop_depth, static_cast<uint32_t>(open_.size()));
     drop_unpinned();
@@ -725,6 +726,7 @@ class Assigner {
     frames_.pop_back();
     for (const Pointer& pointer : pointers) advance(pointer);
     emit(word_of(Opcode::kCLoopEnd, counter, 0));
+    check_trip(first_word);
     open_.pop_back();
     multiplicity_ /= mark.trips;
     gp_[counter] = {};
@@ -732,6 +734,16 @@ class Assigner {
     for (const Pointer& pointer : pointers) gp_[pointer.reg] = {true, pointer.carried, {kNever, 1}, kNever};
     for (const uint32_t reg : fp_pinned) fp_[reg].pinned = false;
     drop_unpinned();
+  }
+
+  // The machine stops a program whose loop executes too many instructions in one trip.
+  void check_trip(size_t first_word) {
+    uint64_t executed = 0;
+    for (size_t i = first_word; i < code_.words.size(); ++i) executed += code_.times[i] / multiplicity_;
+    if (executed > options_.max_loop)
+      fail(resource_exhausted(
+          fmt::format("one trip of a loop executes {} instructions, the machine allows {}; unroll it",
+                      executed, options_.max_loop)));
   }
 
   // Before its loop a pointer holds the number of the loop's first trip, which moves with the outer loops

@@ -19,6 +19,7 @@ namespace zomboss::plena {
 struct AssignOptions {
   bool hoist = true;             // unchanging numbers of a rolled loop are made before it
   bool write_immediates = true;  // a write-out uses its immediate, else its address is made in a register
+  uint64_t max_loop = 100000;    // instructions that one trip of a rolled loop may execute
   uint32_t cached_numbers = 15;  // registers that hold numbers for later uses, at least 3
 };
 

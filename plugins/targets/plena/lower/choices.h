@@ -43,7 +43,7 @@ struct Choices {
   int64_t column_block = 1;  // tiles of columns whose matrix tiles are loaded together
   int64_t stack_heads = 1;   // query heads of one key head as rows of one product
   // Vector decomposition.
-  int64_t softmax_rows = 1;  // rows whose steps are interleaved
+  int64_t fuse_vectors = 0;  // chains of element by element operators vector by vector
   // Placement.
   int64_t resident_tiles = 4;  // tiles of the matrix SRAM for streamed matrices
   int64_t reload_vectors = 0;  // inputs are loaded again for each stage

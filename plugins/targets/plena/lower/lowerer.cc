@@ -39,14 +39,9 @@ Result<Lowered> Lowerer::run() {
         stage_norm(stage);
         break;
       case StageKind::kMap:
-        stage_map(stage);
-        break;
       case StageKind::kBinary:
-        if (stage.added_by < 0 || !accumulates(problem_.stages[static_cast<size_t>(stage.added_by)]))
-          stage_binary(stage);
-        break;
       case StageKind::kScalar:
-        stage_scalar(stage);
+        if (!is_accumulated(stage)) s = stage_vectors(s);
         break;
       case StageKind::kRope:
         stage_rope(stage);

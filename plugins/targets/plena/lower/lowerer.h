@@ -120,10 +120,20 @@ class Lowerer {
   void halve_vector(const Affine& number, const Affine& upper, const Affine& lower, const Affine& part);
   // `lost`: what the vector of squares lacks.
   NormFactor norm_factor(const Affine& squares, const std::optional<Affine>& lost, float cols, float epsilon);
-  void stage_map(const Stage& stage);
+  // An operator element by element, ready to be written for each vector.
+  struct VectorStep {
+    int64_t rows = 0, tiles = 0;
+    std::function<void(const Affine& row, const Affine& tile)> body;
+    std::vector<Panel> temporaries;
+  };
+  size_t stage_vectors(size_t first);
+  VectorStep map_step(const Stage& stage);
+  VectorStep binary_step(const Stage& stage);
+  VectorStep scalar_step(const Stage& stage);
+  bool is_accumulated(const Stage& stage) const {  // done by the product before
+    return stage.added_by >= 0 && accumulates(problem_.stages[static_cast<size_t>(stage.added_by)]);
+  }
   void precise_silu(const Affine& to, const Affine& from, const Panel& scratch);
-  void stage_binary(const Stage& stage);
-  void stage_scalar(const Stage& stage);
   void stage_rope(const Stage& stage);
   void rotate_tile_pairs(const Stage& stage);
   bool rope_loads_again(const Stage& stage) const;

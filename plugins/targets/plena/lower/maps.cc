@@ -1,6 +1,7 @@
 // Element by element operators, and reductions of rows with what is done with their results.
 #include <cmath>
 
+#include "plugins/targets/plena/features.h"
 #include "plugins/targets/plena/lower/lowerer.h"
 
 namespace zomboss::plena {
@@ -37,7 +38,7 @@ void Lowerer::precise_silu(const Affine& to, const Affine& from, const Panel& sc
   tape_.vv(Opcode::kVAddVv, to, to, part);
 }
 
-void Lowerer::stage_map(const Stage& stage) {
+Lowerer::VectorStep Lowerer::map_step(const Stage& stage) {
   const Panel x = panel(stage.a);
   const Panel y = result_panel(stage);
   const bool precise = stage.precise && stage.map == MapKind::kSilu && choices_.precise_silu != 0;
@@ -45,17 +46,18 @@ void Lowerer::stage_map(const Stage& stage) {
   std::optional<Panel> copy;
   if (precise && x.first == y.first) copy = new_panel(1, machine_.vlen);
   const Affine t = temporary.at(0, 0);
-  const auto constant = [&](double number) { return tape_.constant(static_cast<float>(number)); };
-  const auto times = [&](const Affine& to, const Affine& from, double number) {
+  const auto constant = [this](double number) { return tape_.constant(static_cast<float>(number)); };
+  const auto times = [this, constant](const Affine& to, const Affine& from, double number) {
     tape_.vf(Opcode::kVMulVf, to, from, constant(number));
   };
   // 1 / (1 + exp(t)) in t.
-  const auto finish_sigmoid = [&] {
+  const auto finish_sigmoid = [this, constant, t] {
     tape_.v_exp(t, t);
     tape_.vf(Opcode::kVAddVf, t, t, constant(1));
     tape_.v_reci(t, t);
   };
-  each_vector(value(stage.a).rows, x.tiles, [&](const Affine& row, const Affine& tile) {
+  VectorStep step{value(stage.a).rows, x.tiles, {}, {}};
+  step.body = [=, this, &stage](const Affine& row, const Affine& tile) {
     const Affine from = x.at(row, tile);
     const Affine to = y.at(row, tile);
     if (precise) {
@@ -109,19 +111,21 @@ void Lowerer::stage_map(const Stage& stage) {
       tape_.vf(Opcode::kVAddVf, to, t, tape_.zero());
     else
       tape_.vv(Opcode::kVMulVv, to, t, from);
-  });
-  if (copy) release_panel(*copy);
-  release_panel(temporary);
+  };
+  step.temporaries = {temporary};
+  if (copy) step.temporaries.push_back(*copy);
+  return step;
 }
 
-void Lowerer::stage_binary(const Stage& stage) {
+Lowerer::VectorStep Lowerer::binary_step(const Stage& stage) {
   const Panel a = panel(stage.a);
   const Panel b = panel(stage.b);
   const bool one_row = value(stage.b).rows == 1 && value(stage.a).rows != 1;
   const Panel y = result_panel(stage);
   std::optional<Panel> temporary;
   if (stage.binary == BinaryKind::kDivide) temporary = new_panel(1, machine_.vlen);
-  each_vector(value(stage.a).rows, a.tiles, [&](const Affine& row, const Affine& tile) {
+  VectorStep step{value(stage.a).rows, a.tiles, {}, {}};
+  step.body = [=, this, &stage](const Affine& row, const Affine& tile) {
     Affine left = a.at(row, tile);
     Affine right = b.at(one_row ? Affine(0) : row, tile);
     const Affine to = y.at(row, tile);
@@ -137,16 +141,18 @@ void Lowerer::stage_binary(const Stage& stage) {
         tape_.v_reci(temporary->at(0, 0), right);
         return tape_.vv(Opcode::kVMulVv, to, left, temporary->at(0, 0));
     }
-  });
-  if (temporary) release_panel(*temporary);
+  };
+  if (temporary) step.temporaries = {*temporary};
+  return step;
 }
 
-void Lowerer::stage_scalar(const Stage& stage) {
+Lowerer::VectorStep Lowerer::scalar_step(const Stage& stage) {
   const Panel a = panel(stage.a);
   const Panel y = result_panel(stage);
-  const auto constant = [&](double number) { return tape_.constant(static_cast<float>(number)); };
+  const auto constant = [this](double number) { return tape_.constant(static_cast<float>(number)); };
   const double number = stage.number;
-  each_vector(value(stage.a).rows, a.tiles, [&](const Affine& row, const Affine& tile) {
+  VectorStep step{value(stage.a).rows, a.tiles, {}, {}};
+  step.body = [=, this, &stage](const Affine& row, const Affine& tile) {
     const Affine from = a.at(row, tile);
     const Affine to = y.at(row, tile);
     switch (stage.binary) {
@@ -166,7 +172,30 @@ void Lowerer::stage_scalar(const Stage& stage) {
       case BinaryKind::kMinimum:
         return tape_.vf(Opcode::kVMinVf, to, from, constant(number));
     }
+  };
+  return step;
+}
+
+// The stage and, when vectors are fused, those after it that go on element by element. Returns the last one.
+size_t Lowerer::stage_vectors(size_t first) {
+  size_t last = first;
+  while (choices_.fuse_vectors != 0 && last + 1 < problem_.stages.size() && may_fuse(problem_, last + 1) &&
+         !is_accumulated(problem_.stages[last + 1]))
+    ++last;
+  std::vector<VectorStep> steps;
+  for (size_t s = first; s <= last; ++s) {
+    const Stage& stage = problem_.stages[s];
+    steps.push_back(stage.kind == StageKind::kMap      ? map_step(stage)
+                    : stage.kind == StageKind::kBinary ? binary_step(stage)
+                                                       : scalar_step(stage));
+  }
+  each_vector(steps.front().rows, steps.front().tiles, [&](const Affine& row, const Affine& tile) {
+    for (const VectorStep& step : steps) step.body(row, tile);
   });
+  for (const VectorStep& step : steps) {
+    for (const Panel& each : step.temporaries) release_panel(each);
+  }
+  return last;
 }
 
 // A value with one column lies in the FP SRAM, one slot a row, counted from its end.

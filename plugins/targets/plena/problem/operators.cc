@@ -247,6 +247,9 @@ void Reader::elementwise(const Node& node, BinaryKind kind, const View& first, c
   }
   if (!row && (!b.along.empty() || !same_place(a, b)))
     return refuse(node, "its operands do not lie alike (a broadcast over some columns, or a transpose)");
+  if (kind == BinaryKind::kMaximum || kind == BinaryKind::kMinimum)
+    return refuse(node,
+                  "the machine has no maximum or minimum of two vectors, only of a vector and a number");
   value(b.value).as_rows = true;
   start(StageKind::kBinary).b = row ? *row : b.value;
   finish();

@@ -167,6 +167,19 @@ Status Reader::read_outputs() {
   return {};
 }
 
+// Operators on single values move down to the first stage that reads them, so that chains stand together.
+void Reader::sink_maps() {
+  std::vector<Stage>& stages = problem_.stages;
+  const auto reads = [](const Stage& stage, ValueId id) {
+    return stage.a == id || stage.b == id || stage.c == id || stage.d == id;
+  };
+  for (size_t s = stages.size(); s-- > 0;) {
+    if (stages[s].kind != StageKind::kMap && stages[s].kind != StageKind::kScalar) continue;
+    for (size_t at = s; at + 1 < stages.size() && !reads(stages[at + 1], stages[at].out); ++at)
+      std::swap(stages[at], stages[at + 1]);
+  }
+}
+
 void Reader::find_residuals() {
   std::vector<int> uses(problem_.values.size(), 0);
   for (const Stage& stage : problem_.stages) {
@@ -260,7 +273,19 @@ Result<Problem> Reader::read() {
     read_node(*node);
   }
   if (!refusals_.empty()) return unimplemented(refusals_);
+  if (!problem_.store_rounds_kv) {
+    for (const Stage& stage : problem_.stages) {
+      if (stage.kind == StageKind::kAttention &&
+          (value(stage.b).origin == Origin::kStage || value(stage.c).origin == Origin::kStage))
+        return unimplemented(
+            fmt::format("{}: the contract has kv_storage=\"exact\", and keys and values that are computed on "
+                        "chip ('{}') reach the "
+                        "matrix SRAM through the HBM only, where they are mxfp8; use kv_storage = \"mxfp8\"",
+                        workload_.source, stage.name));
+    }
+  }
   ZB_TRY(read_outputs());
+  sink_maps();
   find_residuals();
   if (problem_.store_rounds_kv) refine_stored_norms();
   return std::move(problem_);
