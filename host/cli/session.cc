@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "core/config/contract_file.h"
+#include "core/config/settings_file.h"
 #include "core/mapping/convert.h"
 #include "core/taidl/model.h"
 #include "host/cli/exit.h"
@@ -92,8 +93,10 @@ Result<evaluate::Target*> Session::target() {
   if (target_ == nullptr) {
     const std::string id = target_id();
     ZB_ASSIGN(const loader::Plugin* plugin, plugins().load(id, loader::Kind::kTarget));
-    ZB_ASSIGN(target_, evaluate::Target::open(*plugin->descriptor, config_.plugin_options("target", id),
-                                              config_.target_params(id), stderr_log()));
+    wire::OptionsT target_options = config_.plugin_options("target", id);
+    ZB_TRY(config::expand_settings_file(target_options));
+    ZB_ASSIGN(target_, evaluate::Target::open(*plugin->descriptor, target_options, config_.target_params(id),
+                                              stderr_log()));
     for (const std::string& warning : target_->warnings()) fmt::print(stderr, "{}", warning);
   }
   return target_.get();

@@ -26,6 +26,7 @@ struct Features {
   bool residual = false, precise = false, precise_silu = false;
   int64_t most_rows = 0;   // of a product
   int64_t most_inner = 1;  // tiles
+  int64_t least_inner = 0;
   int64_t most_columns = 1;
 };
 
@@ -49,6 +50,7 @@ inline Features features_of(const Problem& problem, const Machine& machine) {
   const auto product = [&](int64_t rows, int64_t inner, int64_t columns) {
     f.most_rows = std::max(f.most_rows, rows);
     f.most_inner = std::max(f.most_inner, inner);
+    f.least_inner = f.least_inner == 0 ? inner : std::min(f.least_inner, inner);
     f.most_columns = std::max(f.most_columns, columns);
   };
   for (const Stage& stage : problem.stages) {
@@ -79,8 +81,8 @@ inline Features features_of(const Problem& problem, const Machine& machine) {
         f.softmax = true;
         const int64_t group = stage.heads / stage.kv_heads;
         const int64_t queries = value(stage.a).rows / (stage.heads_in_rows ? stage.heads : 1);
-        product(queries * group, std::max(tiles(stage.head_dim), tiles(keys)),
-                std::max(tiles(keys), tiles(stage.value_dim)));
+        product(queries * group, tiles(stage.head_dim), tiles(keys));
+        product(queries * group, tiles(keys), tiles(stage.value_dim));
         break;
       }
       case StageKind::kSoftmax:

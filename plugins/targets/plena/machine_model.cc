@@ -179,4 +179,21 @@ Settings to_settings(const Machine& machine) {
   return settings;
 }
 
+Status check_formats(const Settings& settings) {
+  const Settings usual;
+  const auto same = [](const NumberType& a, const NumberType& b) {
+    return a.element == b.element && a.block == b.block;
+  };
+  if (settings.matrix_sram_type == usual.matrix_sram_type &&
+      settings.vector_sram_type == usual.vector_sram_type && same(settings.weight_type, usual.weight_type) &&
+      same(settings.matrix_kv_type, usual.matrix_kv_type) &&
+      same(settings.activation_type, usual.activation_type) &&
+      same(settings.vector_kv_type, usual.vector_kv_type))
+    return {};
+  return unimplemented(
+      "plena: the settings file has other number formats than bf16 in the SRAMs and E4M3 blocks of 8 in the "
+      "HBM; the "
+      "simulator runs them, but kernels are made for these only");
+}
+
 }  // namespace zomboss::plena

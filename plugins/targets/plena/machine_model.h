@@ -54,4 +54,11 @@ inline constexpr std::array<std::string_view, 2> kProfiles = {"upstream", "kerne
 // for another one.
 Result<std::string> taidl_text(std::string_view profile);
 
+// The same with the numbers of a settings file in force, as a profile of that name ("settings").
+Result<std::string> taidl_text(const Settings& settings);
+
+// Unimplemented for number formats that kernels are not made for: bf16 on chip and E4M3 blocks of 8 in the
+// HBM are.
+Status check_formats(const Settings& settings);
+
 }  // namespace zomboss::plena

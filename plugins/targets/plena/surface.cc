@@ -153,7 +153,9 @@ class KnobTable {
     for (int64_t n = 1; n <= std::min<int64_t>(f_.most_columns, machine_.mram_tiles); n *= 2)
       columns.push_back(n);
     if (f_.matmul || f_.matvec || f_.attention)
-      integer("column_block", c, "tiles of result columns whose matrix tiles are loaded together",
+      integer("column_block", c,
+              "tiles of result columns whose matrix tiles are loaded together, as far as the working tiles "
+              "hold them",
               setter<&Choices::column_block>(), std::move(columns));
     if (f_.chained)
       choice("vector_fusion", Category::VectorDecomposition,
@@ -433,7 +435,15 @@ Result<wire::SurfaceT> make_surface(const Problem& problem, const Machine& machi
                    "(=> (= score_scale 2) (not (= scores_form 0)))",
                    "score_scale=copies scales with the constants that make copies of the queries, and "
                    "scores_form={scores_form} makes none");
-  add_tile_capacity(surface, features_of(problem, machine), machine, published);
+  const Features features = features_of(problem, machine);
+  if (has("column_block") && has("working_tiles"))
+    add_constraint(
+        surface, "column_block_fits", wire::ConstraintKind::Capacity,
+        fmt::format("(or (= column_block 1) (<= (* column_block {}) working_tiles))", features.least_inner),
+        "column_block={column_block} columns of at least {(" + fmt::format("+ 0 {}", features.least_inner) +
+            ")} matrix tiles need {needs} working tiles, working_tiles={working_tiles}",
+        fmt::format("(* column_block {})", features.least_inner), "working_tiles");
+  add_tile_capacity(surface, features, machine, published);
   ZB_TRY(add_row_capacity(surface, problem, machine, table.knobs()));
   return surface;
 }

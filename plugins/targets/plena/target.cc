@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <string>
 #include <utility>
 
 #include "plugins/targets/plena/code/assign.h"
@@ -16,7 +18,22 @@ namespace zomboss::plena {
 
 Result<std::unique_ptr<PlenaTarget>> PlenaTarget::create(sdk::Call&, const wire::OptionsT& options) {
   auto target = std::make_unique<PlenaTarget>();
+  std::map<std::string, SettingValue> settings;
+  bool any_settings = false;
   for (const auto& option : options.values) {
+    constexpr std::string_view kPrefix = "settings.", kTable = "settings.TRANSACTIONAL.";
+    if (option->key.starts_with(kPrefix)) {  // of other tables of the file too
+      any_settings = true;
+      if (!option->key.starts_with(kTable)) continue;
+      SettingValue& value = settings[option->key.substr(kTable.size())];
+      if (option->text == "true" || option->text == "false")
+        value = option->text == "true";
+      else if (!option->ints.empty())
+        value = option->ints[0];
+      else
+        value = option->text;
+      continue;
+    }
     const auto number = [&](int64_t low, int64_t high) -> Result<int64_t> {
       if (option->ints.size() == 1 && option->ints[0] >= low && option->ints[0] <= high)
         return option->ints[0];
@@ -33,15 +50,20 @@ Result<std::unique_ptr<PlenaTarget>> PlenaTarget::create(sdk::Call&, const wire:
       target->instruction_limit_ = static_cast<uint64_t>(limit);
     } else {
       return invalid_argument(fmt::format(
-          "plena: no option '{}'; there are profile, broadcast_forms and instruction_limit", option->key));
+          "plena: no option '{}'; there are profile, broadcast_forms, instruction_limit and settings_file",
+          option->key));
     }
+  }
+  if (any_settings) {
+    ZB_ASSIGN(target->settings_, settings_from_keys(settings));
+    ZB_TRY(check_formats(*target->settings_));
   }
   ZB_TRY(taidl_text(target->profile_).status());
   return target;
 }
 
 Result<std::string> PlenaTarget::describe(sdk::Call&) {
-  return taidl_text(profile_);
+  return settings_ ? taidl_text(*settings_) : taidl_text(profile_);
 }
 
 Status PlenaTarget::configure(sdk::Call&, const wire::ModelT& model) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,7 +16,8 @@ namespace zomboss::plena {
 
 class PlenaTarget {
  public:
-  // Options: profile ("upstream", "kernelcraft"), broadcast_forms (0, 1), instruction_limit; docs/plena.md.
+  // Options: profile ("upstream", "kernelcraft"), broadcast_forms (0, 1), instruction_limit, and the keys of
+  // the official settings file behind "settings."; docs/plena.md.
   static Result<std::unique_ptr<PlenaTarget>> create(sdk::Call&, const wire::OptionsT& options);
 
   Result<std::string> describe(sdk::Call&);
@@ -36,6 +38,7 @@ class PlenaTarget {
   Result<const Problem*> problem_of(const wire::WorkloadT& workload);
 
   std::string profile_ = std::string(kProfiles[0]);
+  std::optional<Settings> settings_;  // of the vendor's file; in place of a profile
   uint64_t instruction_limit_ = uint64_t{1} << 32;
   SurfaceOptions surface_;
   Machine machine_;
