@@ -13,6 +13,10 @@ double latency_of(const Outcome& outcome) {
   return static_cast<double>(outcome.report.best.evaluation.latency);
 }
 
+std::string workloads(size_t count) {
+  return fmt::format("{} workload{}", count, count == 1 ? "" : "s");
+}
+
 std::string rejections_text(const search::Report& report) {
   std::string text;
   for (const auto& [name, count] : report.rejections())
@@ -44,7 +48,7 @@ std::vector<Summary> summaries(const std::vector<Row>& rows) {
 std::vector<std::pair<std::string, size_t>> baseline_sources(const std::vector<Row>& rows) {
   std::vector<std::pair<std::string, size_t>> sources;
   for (const Row& row : rows) {
-    if (!row.task.baseline.has_value()) continue;
+    if (row.repeated || !row.task.baseline.has_value()) continue;
     const std::string name = row.task.baseline_source.empty() ? "not stated" : row.task.baseline_source;
     const auto found =
         std::find_if(sources.begin(), sources.end(), [&](const auto& each) { return each.first == name; });
@@ -80,12 +84,12 @@ void print_row(const Row& row, size_t width) {
 
 void print_summary(const Summary& summary) {
   const std::string where = summary.name.empty() ? "" : summary.name + ": ";
-  fmt::print("{}{} of {} workloads verified\n", where, summary.verified, summary.workloads);
+  fmt::print("{}{} of {} verified\n", where, summary.verified, workloads(summary.workloads));
   if (summary.verified != 0)
     fmt::print("{}geometric mean of the speed-ups over Candidate-0: {:.2f}x\n", where, summary.speedup);
   if (summary.with_baseline != 0)
-    fmt::print("{}geometric mean of baseline/best over {} workloads: {:.2f}x; slower than the baseline: {}\n",
-               where, summary.with_baseline, summary.baseline, summary.slower);
+    fmt::print("{}geometric mean of baseline/best over {}: {:.2f}x; slower than the baseline: {}\n", where,
+               workloads(summary.with_baseline), summary.baseline, summary.slower);
 }
 
 Json mean_json(size_t count, double mean) {
@@ -164,7 +168,7 @@ void print_table(const std::vector<Row>& rows) {
     break;
   }
   for (const auto& [source, count] : baseline_sources(rows))
-    fmt::print("baselines: {} ({} workloads)\n", source, count);
+    fmt::print("baselines: {} ({})\n", source, workloads(count));
   for (const Summary& summary : summaries(rows)) print_summary(summary);
 }
 
