@@ -21,9 +21,11 @@ struct Features {
   bool vectors = false;                          // anything done vector by vector
   bool vector_inputs = false, wide_inputs = false;
   bool rope_load = false;
-  bool chained = false;                       // element by element operators that follow each other
+  bool online = false;   // some attention has rows of several tiles, and few enough of them
+  bool chained = false;  // element by element operators that follow each other
   bool plain_norm = false, odd_norm = false;  // norms that may round at each step; of columns no power of two
   bool residual = false, precise = false, precise_silu = false;
+  int64_t most_attention_rows = 0;
   int64_t most_rows = 0;   // of a product
   int64_t most_inner = 1;  // tiles
   int64_t least_inner = 0;
@@ -79,8 +81,10 @@ inline Features features_of(const Problem& problem, const Machine& machine) {
         const int64_t keys = value(stage.b).rows / (stage.heads_in_rows ? stage.kv_heads : 1);
         f.wide_softmax = f.wide_softmax || tiles(keys) > 1;
         f.softmax = true;
+        f.online = f.online || tiles(keys) > 1;
         const int64_t group = stage.heads / stage.kv_heads;
         const int64_t queries = value(stage.a).rows / (stage.heads_in_rows ? stage.heads : 1);
+        f.most_attention_rows = std::max(f.most_attention_rows, (queries + machine.blen) * group);
         product(queries * group, tiles(stage.head_dim), tiles(keys));
         product(queries * group, tiles(keys), tiles(stage.value_dim));
         break;

@@ -114,6 +114,13 @@ class KnobTable {
       choice("weighted_form", c, "the same for probabilities times values", setter<&Choices::weighted>(),
              forms(false));
     }
+    // An online softmax keeps three numbers of each row in the FP SRAM, beside some constants.
+    if (f_.online && 3 * f_.most_attention_rows + 64 <= machine_.fp_slots)
+      choice("softmax_form", c,
+             "all scores of a head before their softmax, or one tile of keys after the other with a running "
+             "maximum and sum",
+             setter<&Choices::softmax>(),
+             {{value_of(SoftmaxForm::kWhole), "whole"}, {value_of(SoftmaxForm::kOnline), "online"}});
     if (f_.softmax) {
       std::vector<std::pair<int64_t, const char*>> sums = {{value_of(RowSum::kPerVector), "per_vector"}};
       if (f_.wide_softmax) sums.emplace_back(value_of(RowSum::kAddFirst), "add_first");
@@ -430,6 +437,10 @@ Result<wire::SurfaceT> make_surface(const Problem& problem, const Machine& machi
                    "(=> (= row_sum 2) (= weighted_form 1))",
                    "row_sum=ones_column takes the sums from a product in the spread form, and "
                    "weighted_form={weighted_form}");
+  if (has("softmax_form") && has("row_sum"))
+    add_constraint(surface, "online_sums_vectors", wire::ConstraintKind::Dependency,
+                   "(=> (= softmax_form 1) (= row_sum 0))",
+                   "softmax_form=online sums each vector as it comes, and row_sum={row_sum}");
   if (has("score_scale") && has("scores_form"))
     add_constraint(surface, "scale_needs_copies", wire::ConstraintKind::Dependency,
                    "(=> (= score_scale 2) (not (= scores_form 0)))",

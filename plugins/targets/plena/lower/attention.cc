@@ -10,6 +10,9 @@ namespace {
 // Added to a score that must not count. Large against any score, small enough for bf16 and MX.
 constexpr float kMasked = -16384.0f;
 
+// Slots of the FP SRAM that are left to constants.
+constexpr int64_t kFewSlots = 64;
+
 bool is_power_of_two(double value) {
   int exponent = 0;
   return value > 0 && std::frexp(value, &exponent) == 0.5 && exponent > -12 && exponent < 8;
@@ -124,7 +127,9 @@ void Lowerer::stage_attention(const Stage& stage) {
   } else {
     ranges.emplace_back(0, queries);
   }
-  const bool ones = choices_.row_sum == RowSum::kOnesColumn && choices_.weighted == ProductForm::kSpread;
+  const bool online = choices_.softmax == SoftmaxForm::kOnline && tiles(keys) > 1;
+  const bool ones =
+      !online && choices_.row_sum == RowSum::kOnesColumn && choices_.weighted == ProductForm::kSpread;
   const bool descending =
       choices_.weighted == ProductForm::kShift || choices_.weighted == ProductForm::kRowShift;
 
@@ -145,7 +150,7 @@ void Lowerer::stage_attention(const Stage& stage) {
       const int64_t after = form == ProductForm::kSpread  ? 4 * block
                             : form == ProductForm::kShift ? block
                                                           : 4;
-      s = new_panel(rows, keys, before, after);
+      s = new_panel(rows, online ? machine_.vlen : keys, before, after);
     }
     tape_.region(stage.name + ".scores");
     Product scores;
@@ -162,12 +167,6 @@ void Lowerer::stage_attention(const Stage& stage) {
     scores.tile = [&](const Affine& inner, const Affine& column) {
       return column * (machine_.mlen * k.padded_cols) + inner * machine_.mlen + tile_offset(k, head_tiles);
     };
-    product(scores, choices_.scores);
-
-    tape_.region(stage.name + ".softmax");
-    soft_rows(s, s, ranges, keys, softmax_scale, mask, !ones);
-
-    tape_.region(stage.name + ".weighted");
     Product weighted;
     weighted.rows = rows;
     weighted.inner = tiles(keys);
@@ -180,6 +179,17 @@ void Lowerer::stage_attention(const Stage& stage) {
     weighted.tile = [&](const Affine& inner, const Affine& column) {
       return inner * (machine_.mlen * v.padded_cols) + column * machine_.mlen + tile_offset(v, value_tiles);
     };
+    if (online) {
+      online_attention(stage, scores, weighted, s, ranges, keys, softmax_scale, mask);
+      release_panel(s);
+      continue;
+    }
+    product(scores, choices_.scores);
+
+    tape_.region(stage.name + ".softmax");
+    soft_rows(s, s, ranges, keys, softmax_scale, mask, !ones);
+
+    tape_.region(stage.name + ".weighted");
     std::optional<Panel> sums;
     if (ones) {
       weighted.constant_column = constant_tile("ones", [](int64_t, int64_t) { return 1.0f; });
@@ -205,6 +215,94 @@ void Lowerer::stage_attention(const Stage& stage) {
   if (own_mask) release_panel(*mask);
   if (scaled) release_panel(*scaled);
   panels_[static_cast<size_t>(stage.out)] = o;
+}
+
+// One tile of keys after the other: with each, the maximum m and the sum l of a row so far (in the FP SRAM)
+// and what is there of the result are brought to the new maximum by a factor a = exp(scale * (m_before - m)).
+void Lowerer::online_attention(const Stage& stage, Product scores, Product weighted, const Panel& s,
+                               const std::vector<std::pair<int64_t, int64_t>>& ranges, int64_t keys,
+                               double scale, const std::optional<Panel>& mask) {
+  const int64_t count = tiles(keys);
+  const int64_t tail = keys % machine_.vlen;
+  std::optional<Panel> tail_row;
+  if (tail != 0)
+    tail_row =
+        constant_row("tail" + std::to_string(tail), [tail](int64_t i) { return i < tail ? 0.0f : kMasked; });
+  const int64_t slots = static_cast<int64_t>(machine_.fp_slots) - columns_end_ - 3 * scores.rows;
+  if (slots < kFewSlots)
+    return fail(resource_exhausted("the FP SRAM has too few slots for the rows of an online softmax"));
+  const int64_t maxima = slots, sums = slots + scores.rows, factors = slots + 2 * scores.rows;
+  const ScalarId scaled = scale == 1 ? kNoScalar : tape_.constant(static_cast<float>(scale));
+  const Product::Address result = weighted.y;
+  const Panel part =
+      new_panel(weighted.rows, weighted.columns * machine_.vlen, machine_.broadcast_amount * machine_.mlen,
+                machine_.broadcast_amount * machine_.mlen);
+  const auto each_row = [&](const std::function<void(const Affine& row, const Affine& query)>& body) {
+    for (const auto& [first, rows] : ranges) {
+      tape_.loop(rows, choices_.unroll_vector,
+                 [&, first = first](const Affine& row) { body(row + first, row); });
+    }
+  };
+  const auto key_tile = scores.tile;
+  const auto value_tile = weighted.tile;
+  scores.columns = 1;
+  weighted.inner = 1;
+  for (int64_t t = 0; t < count; ++t) {
+    tape_.region(stage.name + ".scores");
+    scores.tile = [&, t](const Affine& inner, const Affine&) { return key_tile(inner, t); };
+    product(scores, choices_.scores);
+    tape_.region(stage.name + ".softmax");
+    each_row([&](const Affine& row, const Affine& query) {
+      const Affine at = s.at(row, 0);
+      if (mask) tape_.vv(Opcode::kVAddVv, at, at, mask->at(query, t));
+      if (tail_row && t + 1 == count) tape_.vv(Opcode::kVAddVv, at, at, tail_row->at(0, 0));
+      const ScalarId maximum = tape_.variable(), sum = tape_.variable();
+      if (t == 0) {
+        tape_.set(maximum, -INFINITY);
+        tape_.red_max(maximum, at);
+        tape_.s_fp(Opcode::kSAddFp, sum, tape_.zero(), tape_.zero());
+      } else {
+        const ScalarId factor = tape_.variable();
+        tape_.s_load(factor, row + maxima);
+        tape_.s_fp(Opcode::kSAddFp, maximum, factor, tape_.zero());
+        tape_.red_max(maximum, at);
+        tape_.s_fp(Opcode::kSSubFp, factor, factor, maximum);
+        if (scaled != kNoScalar) tape_.s_fp(Opcode::kSMulFp, factor, factor, scaled);
+        tape_.s_fp(Opcode::kSExpFp, factor, factor);
+        tape_.s_store(factor, row + factors);
+        tape_.s_load(sum, row + sums);
+        tape_.s_fp(Opcode::kSMulFp, sum, sum, factor);
+      }
+      tape_.s_store(maximum, row + maxima);
+      tape_.v_sub_f(at, at, maximum, false);
+      if (scaled != kNoScalar) tape_.vf(Opcode::kVMulVf, at, at, scaled);
+      tape_.v_exp(at, at);
+      tape_.red_sum(sum, at);
+      tape_.s_store(sum, row + sums);
+    });
+    tape_.region(stage.name + ".weighted");
+    weighted.tile = [&, t](const Affine&, const Affine& column) { return value_tile(t, column); };
+    weighted.y = t == 0 ? result : [&](const Affine& row, const Affine& tile) { return part.at(row, tile); };
+    product(weighted, choices_.weighted);
+    if (t == 0) continue;
+    each_row([&](const Affine& row, const Affine&) {
+      const ScalarId factor = tape_.variable();
+      tape_.s_load(factor, row + factors);
+      for (int64_t column = 0; column < weighted.columns; ++column) {
+        const Affine to = result(row, column);
+        tape_.vf(Opcode::kVMulVf, to, to, factor);
+        tape_.vv(Opcode::kVAddVv, to, to, part.at(row, column));
+      }
+    });
+  }
+  each_row([&](const Affine& row, const Affine&) {
+    const ScalarId sum = tape_.variable();
+    tape_.s_load(sum, row + sums);
+    tape_.s_fp(Opcode::kSReciFp, sum, sum);
+    for (int64_t column = 0; column < weighted.columns; ++column)
+      tape_.vf(Opcode::kVMulVf, result(row, column), result(row, column), sum);
+  });
+  release_panel(part);
 }
 
 // exp(scale * (x + mask - max)) of rows, divided by its sum when `divide`.

@@ -107,6 +107,9 @@ class Lowerer {
   void soft_rows(const Panel& from, const Panel& to, const std::vector<std::pair<int64_t, int64_t>>& ranges,
                  int64_t cols, double scale, const std::optional<Panel>& mask, bool divide);
   void stage_softmax(const Stage& stage);
+  void online_attention(const Stage& stage, Product scores, Product weighted, const Panel& s,
+                        const std::vector<std::pair<int64_t, int64_t>>& ranges, int64_t keys, double scale,
+                        const std::optional<Panel>& mask);
 
   // ---- rows (norms.cc, maps.cc, rope.cc)
   void stage_norm(const Stage& stage);
