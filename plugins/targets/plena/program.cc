@@ -177,6 +177,8 @@ Status read_hbm(const wire::BufferT& buffer, const Machine& machine, LoadedProgr
   if (tensor.bytes() > machine.hbm_bytes || buffer.address > machine.hbm_bytes - tensor.bytes())
     return bad(buffer, "does not fit the HBM");
   if (buffer.role == wire::BufferRole::Input) {
+    if (l[3] - l[1] >= machine.mlen || l[4] - l[2] >= machine.vlen)
+      return bad(buffer, "is padded by more than a tile");
     content.input =
         static_cast<int32_t>(std::min<uint32_t>(buffer.index, std::numeric_limits<int32_t>::max()));
     out.inputs.push_back(std::move(content));
