@@ -94,6 +94,20 @@ TEST(Config, SettingsAreChecked) {
             "target.ID.params.NAME");
 }
 
+TEST(Config, SettingsTakeQuotedTextAndPluginsGetBooleansAsNumbersToo) {
+  Config config;
+  ASSERT_TRUE(config.add_setting("target.t.name=\"a b\"", "--set").ok());
+  ASSERT_TRUE(config.add_setting("target.t.off=false", "--set").ok());
+  ASSERT_TRUE(config.add_setting("target.t.quote=\"", "--set").ok());
+  const wire::OptionsT options = config.plugin_options("target", "t");
+  ASSERT_EQ(options.values.size(), 3u);
+  EXPECT_EQ(options.values[0]->text, "a b");
+  EXPECT_TRUE(options.values[0]->ints.empty());
+  EXPECT_EQ(options.values[1]->text, "false");
+  EXPECT_EQ(options.values[1]->ints, std::vector<int64_t>{0});
+  EXPECT_EQ(options.values[2]->text, "\"");
+}
+
 TEST(Config, TheReferenceListsEveryKeyOfTheTable) {
   std::ifstream stream(ZB_SOURCE_DIR "/docs/cli.md");
   const std::string text((std::istreambuf_iterator<char>(stream)), {});

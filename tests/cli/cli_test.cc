@@ -150,6 +150,13 @@ TEST_P(Cli, PrintsWhatTheCaseSays) {
 INSTANTIATE_TEST_SUITE_P(Cases, Cli, testing::ValuesIn(case_names()),
                          [](const auto& parameter) { return parameter.param; });
 
+// docs/plena.md shows the kernel that a case verifies.
+TEST(CliCases, TheKernelOfThePlenaPageIsOneOfThem) {
+  const Case by_hand = read_case(ZB_SOURCE_DIR "/tests/cli/cases/plena_check_by_hand.test");
+  const std::string& kernel = by_hand.files.at("k.asm");
+  EXPECT_NE(read_file(ZB_SOURCE_DIR "/docs/plena.md").find("```\n" + kernel + "```"), std::string::npos);
+}
+
 TEST(CliCases, ThereAreAtLeastForty) {
   EXPECT_GE(case_names().size(), 40u);
 }
