@@ -13,6 +13,7 @@ namespace zomboss::plena {
 struct Features {
   bool matmul = false, transposed_matmul = false;  // of several rows
   bool matvec = false, transposed_matvec = false;  // of one row
+  bool projected = false;  // some attention reads keys and values, not what they are projections of
   bool attention = false, computed_keys = false, several_kv_heads = false, grouped = false, scaled = false;
   bool scale_in_constant = false;  // a power of two
   bool single_tile_heads = true;   // heads of one tile of columns
@@ -70,9 +71,11 @@ inline Features features_of(const Problem& problem, const Machine& machine) {
       case StageKind::kAttention: {
         f.attention = true;
         f.computed_keys = f.computed_keys || value(stage.b).origin == Origin::kStage;
+        const bool absorbed = stage.absorbed_key != kNoValue;
         f.several_kv_heads = f.several_kv_heads || stage.kv_heads > 1;
-        f.grouped = f.grouped || (stage.heads > stage.kv_heads && !stage.heads_in_rows);
-        f.scaled = f.scaled || stage.scale != 1;
+        f.grouped = f.grouped || (stage.heads > stage.kv_heads && !stage.heads_in_rows && !absorbed);
+        f.scaled = f.scaled || (stage.scale != 1 && !absorbed);
+        f.projected = f.projected || !absorbed;
         int exponent = 0;
         f.scale_in_constant =
             f.scale_in_constant || (stage.scale != 1 && std::frexp(stage.scale, &exponent) == 0.5);
@@ -81,7 +84,7 @@ inline Features features_of(const Problem& problem, const Machine& machine) {
         const int64_t keys = value(stage.b).rows / (stage.heads_in_rows ? stage.kv_heads : 1);
         f.wide_softmax = f.wide_softmax || tiles(keys) > 1;
         f.softmax = true;
-        f.online = f.online || tiles(keys) > 1;
+        f.online = f.online || (tiles(keys) > 1 && !absorbed);
         const int64_t group = stage.heads / stage.kv_heads;
         const int64_t queries = value(stage.a).rows / (stage.heads_in_rows ? stage.heads : 1);
         f.most_attention_rows = std::max(f.most_attention_rows, (queries + machine.blen) * group);

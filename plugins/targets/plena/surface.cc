@@ -124,7 +124,7 @@ class KnobTable {
     if (f_.softmax) {
       std::vector<std::pair<int64_t, const char*>> sums = {{value_of(RowSum::kPerVector), "per_vector"}};
       if (f_.wide_softmax) sums.emplace_back(value_of(RowSum::kAddFirst), "add_first");
-      if (f_.attention && broadcast_ && machine_.broadcast_matrix)
+      if (f_.projected && broadcast_ && machine_.broadcast_matrix)
         sums.emplace_back(value_of(RowSum::kOnesColumn), "ones_column");
       choice("row_sum", c,
              "sums of a softmax: V_RED_SUM of each vector, of the sum of a row's vectors, or a column of "

@@ -60,6 +60,20 @@ HbmTensor Lowerer::store_heads(ValueId id, int64_t heads, int64_t width, bool he
   return tensor;
 }
 
+// What is added to the scores, a row for each query: an input, or constants.
+Panel Lowerer::mask_panel(const Stage& stage, int64_t queries, int64_t keys) {
+  if (stage.mask == MaskKind::kAdditive) return panel(stage.d);
+  std::vector<float> data(static_cast<size_t>(queries * keys));
+  for (int64_t row = 0; row < queries; ++row) {
+    for (int64_t col = 0; col < keys; ++col)
+      data[static_cast<size_t>(row * keys + col)] = col > row ? kMasked : 0.0f;
+  }
+  const HbmTensor tensor = add_tensor(stage.name + ".mask", 1, queries, keys, false, -1, std::move(data));
+  const Panel mask = new_panel(queries, keys, 0, machine_.prefetch_v_rows);
+  load_rows(tensor, mask);
+  return mask;
+}
+
 void Lowerer::stage_attention(const Stage& stage) {
   const Value& query_value = value(stage.a);
   const int64_t heads = stage.heads;
@@ -98,19 +112,7 @@ void Lowerer::stage_attention(const Stage& stage) {
   const double softmax_scale = fold == ScaleFold::kScores ? stage.scale : 1;
 
   std::optional<Panel> mask;
-  bool own_mask = false;
-  if (stage.mask == MaskKind::kAdditive) mask = panel(stage.d);
-  if (stage.mask == MaskKind::kCausal) {
-    std::vector<float> data(static_cast<size_t>(queries * keys));
-    for (int64_t row = 0; row < queries; ++row) {
-      for (int64_t col = 0; col < keys; ++col)
-        data[static_cast<size_t>(row * keys + col)] = col > row ? kMasked : 0.0f;
-    }
-    const HbmTensor tensor = add_tensor(stage.name + ".mask", 1, queries, keys, false, -1, std::move(data));
-    mask = new_panel(queries, keys, 0, machine_.prefetch_v_rows);
-    own_mask = true;
-    load_rows(tensor, *mask);
-  }
+  if (stage.mask != MaskKind::kNone) mask = mask_panel(stage, queries, keys);
 
   const Panel o = output_panel(stage, choices_.weighted);
   const bool stacked =
@@ -212,7 +214,7 @@ void Lowerer::stage_attention(const Stage& stage) {
     }
     release_panel(s);
   }
-  if (own_mask) release_panel(*mask);
+  if (mask && stage.mask == MaskKind::kCausal) release_panel(*mask);
   if (scaled) release_panel(*scaled);
   panels_[static_cast<size_t>(stage.out)] = o;
 }

@@ -29,7 +29,7 @@ Result<Lowered> Lowerer::run() {
         stage_matmul(stage);
         break;
       case StageKind::kAttention:
-        stage_attention(stage);
+        stage.absorbed_key != kNoValue ? stage_absorbed_attention(stage) : stage_attention(stage);
         break;
       case StageKind::kSoftmax:
         stage_softmax(stage);

@@ -106,6 +106,8 @@ class Lowerer {
                         const std::string& name);
   void soft_rows(const Panel& from, const Panel& to, const std::vector<std::pair<int64_t, int64_t>>& ranges,
                  int64_t cols, double scale, const std::optional<Panel>& mask, bool divide);
+  void stage_absorbed_attention(const Stage& stage);
+  Panel mask_panel(const Stage& stage, int64_t queries, int64_t keys);
   void stage_softmax(const Stage& stage);
   void online_attention(const Stage& stage, Product scores, Product weighted, const Panel& s,
                         const std::vector<std::pair<int64_t, int64_t>>& ranges, int64_t keys, double scale,

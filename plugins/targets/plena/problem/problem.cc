@@ -31,7 +31,8 @@ std::vector<size_t> Problem::last_use() const {
   std::vector<size_t> last(values.size(), 0);
   for (size_t s = 0; s < stages.size(); ++s) {
     for (const ValueId id :
-         {stages[s].a, stages[s].b, stages[s].c, stages[s].d, stages[s].low, stages[s].out}) {
+         {stages[s].a, stages[s].b, stages[s].c, stages[s].d, stages[s].low, stages[s].residual,
+          stages[s].absorbed_key, stages[s].absorbed_value, stages[s].out}) {
       if (id != kNoValue) last[static_cast<size_t>(id)] = s;
     }
   }
@@ -167,6 +168,53 @@ Status Reader::read_outputs() {
   return {};
 }
 
+// Keys and values that a contract wants unrounded cannot go through the HBM. When they are projections of an
+// input, attention works with the input itself and takes the projections' matrices to the query and the
+// result.
+Status Reader::absorb_projections() {
+  std::vector<Stage>& stages = problem_.stages;
+  const auto projection = [&](ValueId id) -> const Stage* {
+    for (const Stage& stage : stages) {
+      if (stage.out == id)
+        return stage.kind == StageKind::kMatmul && !stage.transposed && stage.batch == 1 ? &stage : nullptr;
+    }
+    return nullptr;
+  };
+  std::vector<ValueId> gone;
+  for (Stage& stage : stages) {
+    if (stage.kind != StageKind::kAttention) continue;
+    if (value(stage.b).origin != Origin::kStage && value(stage.c).origin != Origin::kStage) continue;
+    const Stage* key = projection(stage.b);
+    const Stage* from = projection(stage.c);
+    int uses = 0;
+    for (const Stage& each : stages) {
+      for (const ValueId id : {each.a, each.b, each.c, each.d})
+        uses += id == stage.b || id == stage.c ? 1 : 0;
+    }
+    for (const View& output : problem_.outputs)
+      uses += output.value == stage.b || output.value == stage.c ? 1 : 0;
+    if (key == nullptr || from == nullptr || key->a != from->a || value(key->a).origin == Origin::kStage ||
+        stage.heads_in_rows || uses != 2)
+      return unimplemented(
+          fmt::format("{}: the contract has kv_storage=\"exact\", and the keys and values of '{}' reach the "
+                      "matrix SRAM through the HBM "
+                      "only, where they are mxfp8; they can be absorbed into the query and the result when "
+                      "they are projections of one "
+                      "input and nothing else reads them. Use kv_storage = \"mxfp8\"",
+                      workload_.source, stage.name));
+    gone.push_back(stage.b);
+    gone.push_back(stage.c);
+    stage.absorbed_key = key->b;
+    stage.absorbed_value = from->b;
+    stage.b = stage.c = key->a;
+    value(stage.b).as_matrix = true;
+  }
+  std::erase_if(stages, [&](const Stage& stage) {
+    return std::find(gone.begin(), gone.end(), stage.out) != gone.end();
+  });
+  return {};
+}
+
 // Operators on single values move down to the first stage that reads them, so that chains stand together.
 void Reader::sink_maps() {
   std::vector<Stage>& stages = problem_.stages;
@@ -273,18 +321,8 @@ Result<Problem> Reader::read() {
     read_node(*node);
   }
   if (!refusals_.empty()) return unimplemented(refusals_);
-  if (!problem_.store_rounds_kv) {
-    for (const Stage& stage : problem_.stages) {
-      if (stage.kind == StageKind::kAttention &&
-          (value(stage.b).origin == Origin::kStage || value(stage.c).origin == Origin::kStage))
-        return unimplemented(
-            fmt::format("{}: the contract has kv_storage=\"exact\", and keys and values that are computed on "
-                        "chip ('{}') reach the "
-                        "matrix SRAM through the HBM only, where they are mxfp8; use kv_storage = \"mxfp8\"",
-                        workload_.source, stage.name));
-    }
-  }
   ZB_TRY(read_outputs());
+  if (!problem_.store_rounds_kv) ZB_TRY(absorb_projections());
   sink_maps();
   find_residuals();
   if (problem_.store_rounds_kv) refine_stored_norms();

@@ -76,6 +76,9 @@ struct Stage {
   int64_t heads = 1, kv_heads = 1;
   int64_t head_dim = 0, value_dim = 0;
   bool heads_in_rows = false;  // heads lie below each other instead (one of each per key head)
+  // Keys and values are not computed: b holds what their projections read, and these the projections'
+  // matrices. softmax(scale * (a key^T) b^T) (b value) then takes the place of the projected form.
+  ValueId absorbed_key = kNoValue, absorbed_value = kNoValue;
   double scale = 1;
   MaskKind mask = MaskKind::kNone;  // d is the mask value when it is additive or boolean
 

@@ -23,6 +23,7 @@ class Reader {
   void read_node(const Node& node);
   Status read_contract();
   Status read_outputs();
+  Status absorb_projections();
   void sink_maps();
   void find_residuals();
   void refine_stored_norms();
