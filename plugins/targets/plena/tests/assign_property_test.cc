@@ -530,7 +530,11 @@ void expect_same(uint64_t first_seed, int count, const Shape& shape, double most
         for (const uint32_t cached : {15u, 7u, 3u}) {
           SCOPED_TRACE(
               fmt::format("seed {} hoist {} immediates {} cached {}", seed, hoist, write_immediates, cached));
-          expect_same(tape, {hoist, write_immediates, cached}, tally);
+          AssignOptions options;
+          options.hoist = hoist;
+          options.write_immediates = write_immediates;
+          options.cached_numbers = cached;
+          expect_same(tape, options, tally);
           if (testing::Test::HasFatalFailure() || testing::Test::HasNonfatalFailure()) return;
         }
       }
@@ -560,6 +564,22 @@ TEST(AssignProperty, AddressesBeyondAnImmediateDoWhatTheTapeSays) {
 
 TEST(AssignProperty, MoreConstantsThanRegistersDoWhatTheTapeSays) {
   expect_same(4000, 80, {.depth = 2, .constants = 30, .variables = 4, .far = false, .statements = 8}, 0.3);
+}
+
+TEST(AssignProperty, ATripThatIsTooLongForTheMachineIsRefused) {
+  Tape tape;
+  tape.loop(3, 1, [&](const Affine& trip) {
+    tape.loop(10, 1, [&](const Affine& inner) { tape.v_exp(trip * 640 + inner * 64, 64); });
+  });
+  AssignOptions options;
+  const auto code = assign_registers(tape, options);
+  ASSERT_TRUE(code.ok()) << code.status().message();
+  options.max_loop = 20;
+  const auto refused = assign_registers(tape, options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), Code::kResourceExhausted);
+  EXPECT_NE(refused.status().message().find("the machine allows 20"), std::string::npos)
+      << refused.status().message();
 }
 
 TEST(AssignProperty, MoreTensorsThanAddressRegistersDoWhatTheTapeSays) {

@@ -159,6 +159,32 @@ TEST_P(FlippedBytes, NeverDoMoreThanFail) {
   EXPECT_LT(peak_megabytes() - before, 1024);
 }
 
+TEST_P(FlippedBytes, OfTheInstructionsNeverDoMoreThanFail) {
+  const auto workload = workload_of(GetParam());
+  ASSERT_NE(workload, nullptr);
+  const auto program = workload->lower("");
+  ASSERT_TRUE(program.ok());
+  uint64_t state = 11;
+  const auto next = [&state] {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return state >> 33;
+  };
+  const int64_t before = peak_megabytes();
+  int finished = 0;
+  for (int i = 0; i < 400; ++i) {
+    wire::ProgramT damaged(*program);
+    for (uint64_t n = 1 + next() % 2; n-- > 0;)
+      damaged.code[next() % damaged.code.size()] ^= static_cast<uint8_t>(1u << next() % 8);
+    const auto simulation = workload->simulate(damaged);
+    finished += simulation.ok() ? 1 : 0;
+    if (simulation.ok()) continue;
+    EXPECT_NE(simulation.status().message().find("pc "), std::string::npos) << simulation.status().message();
+  }
+  EXPECT_GT(finished, 20);
+  EXPECT_LT(finished, 380);
+  EXPECT_LT(peak_megabytes() - before, 1024);
+}
+
 INSTANTIATE_TEST_SUITE_P(Plena, FlippedBytes, testing::Values("gemm_c1", "softmax_odd"),
                          [](const auto& info) { return std::string(info.param); });
 
