@@ -10,6 +10,9 @@
 
 namespace zomboss::plena {
 
+// Below this, one element beyond a tolerance is more than a contract usually allows.
+inline constexpr int64_t kFewElements = 200;
+
 struct Features {
   bool matmul = false, transposed_matmul = false;  // of several rows
   bool matvec = false, transposed_matvec = false;  // of one row
@@ -30,6 +33,7 @@ struct Features {
   int64_t most_rows = 0;   // of a product
   int64_t most_inner = 1;  // tiles
   int64_t least_inner = 0;
+  int64_t most_matmul_inner = 1;
   int64_t most_columns = 1;
 };
 
@@ -61,6 +65,7 @@ inline Features features_of(const Problem& problem, const Machine& machine) {
     if (stage.kind == StageKind::kMatmul) {
       const bool one_row = value(stage.out).rows == 1;
       (one_row ? f.matvec : f.matmul) = true;
+      f.most_matmul_inner = std::max(f.most_matmul_inner, a_tiles);
       f.residual = f.residual || stage.residual != kNoValue;
       if (stage.transposed) (one_row ? f.transposed_matvec : f.transposed_matmul) = true;
       product(value(stage.out).rows / stage.batch, a_tiles, tiles(value(stage.out).cols));
@@ -102,7 +107,8 @@ inline Features features_of(const Problem& problem, const Machine& machine) {
       case StageKind::kRmsNorm:
         f.precise = f.precise || stage.precise;
         f.plain_norm = f.plain_norm || !stage.precise;
-        f.odd_norm = f.odd_norm || !std::has_single_bit(static_cast<uint64_t>(value(stage.a).cols));
+        f.odd_norm = f.odd_norm || value(stage.a).rows * value(stage.a).cols < kFewElements ||
+                     !std::has_single_bit(static_cast<uint64_t>(value(stage.a).cols));
         f.norm = true;
         f.wide_norm = f.wide_norm || a_tiles > 1;
         break;

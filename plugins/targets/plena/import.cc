@@ -167,7 +167,7 @@ class DirectiveParser {
   }
 
   Status size_buffer(std::string_view line, std::string_view word, wire::BufferT& buffer) const {
-    constexpr int64_t kLimit = int64_t{1} << 31;
+    constexpr int64_t kLimit = int64_t{1} << 28;  // as for all that a file describes
     int64_t elements = 1;
     if (buffer.layout.empty() || buffer.layout[0]->ints.size() != 6)
       return error(line, word, "mxfp8=BATCH,ROWS,COLS,PADDED_ROWS,PADDED_COLS,BLOCK is missing");

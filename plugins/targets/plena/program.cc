@@ -177,8 +177,9 @@ Status read_hbm(const wire::BufferT& buffer, const Machine& machine, LoadedProgr
   if (tensor.bytes() > machine.hbm_bytes || buffer.address > machine.hbm_bytes - tensor.bytes())
     return bad(buffer, "does not fit the HBM");
   if (buffer.role == wire::BufferRole::Input) {
-    if (l[3] - l[1] >= machine.mlen || l[4] - l[2] >= machine.vlen)
-      return bad(buffer, "is padded by more than a tile");
+    const int64_t group = std::max(machine.prefetch_v_rows, machine.writeback_v_rows);
+    if (l[3] - l[1] >= std::max<int64_t>(machine.mlen, group) || l[4] - l[2] >= machine.vlen * group)
+      return bad(buffer, "is padded by more than transfers need");
     content.input =
         static_cast<int32_t>(std::min<uint32_t>(buffer.index, std::numeric_limits<int32_t>::max()));
     out.inputs.push_back(std::move(content));
@@ -220,7 +221,10 @@ Status read_output(const wire::BufferT& buffer, const Machine& machine, LoadedPr
   if (elements % p.rows != 0 || elements / p.rows > p.tiles * machine.vlen)
     return bad(buffer, "has more elements than its panel");
   int64_t typed = 1;
-  for (const int64_t dim : place.type.dims) typed *= std::max<int64_t>(dim, 0);
+  for (const int64_t dim : place.type.dims) {
+    if (!sizes_ok({typed, dim})) return bad(buffer, "has a type of impossible dims");
+    typed *= dim;
+  }
   if (typed != elements) return bad(buffer, "has another number of elements than its type");
   place.dims = *dims;
   place.order.assign(order->begin(), order->end());

@@ -454,6 +454,16 @@ Result<wire::SurfaceT> make_surface(const Problem& problem, const Machine& machi
         "column_block={column_block} columns of at least {(" + fmt::format("+ 0 {}", features.least_inner) +
             ")} matrix tiles need {needs} working tiles, working_tiles={working_tiles}",
         fmt::format("(* column_block {})", features.least_inner), "working_tiles");
+  // Parts of a sum are rounded to bf16, which the store quantiser of keys and values would magnify.
+  if (features.computed_keys && has("working_tiles") && features.most_matmul_inner + 2 <= machine.mram_tiles)
+    add_constraint(
+        surface, "whole_sums_for_stored_keys", wire::ConstraintKind::Reduction,
+        fmt::format("(or {} (>= working_tiles {}))", has("matmul_form") ? "(not (= matmul_form 0))" : "false",
+                    features.most_matmul_inner),
+        "working_tiles={working_tiles} splits sums over {needs} tiles into parts that are rounded to bf16, "
+        "and keys "
+        "and values are stored from such sums; {needs} working tiles keep them whole, or another matmul_form",
+        std::to_string(features.most_matmul_inner), "working_tiles");
   add_tile_capacity(surface, features, machine, published);
   ZB_TRY(add_row_capacity(surface, problem, machine, table.knobs()));
   return surface;

@@ -98,8 +98,10 @@ Result<Coded> code_of(const Problem& problem, const Machine& machine, const wire
   ZB_ASSIGN(const Choices choices, choices_of(plan, problem, machine));
   Coded result;
   ZB_ASSIGN(result.lowered, lower_problem(problem, machine, choices));
-  const AssignOptions options{choices.hoist != 0, choices.write_immediates != 0, machine.max_loop,
-                              static_cast<uint32_t>(choices.cached_numbers)};
+  const AssignOptions options{.hoist = choices.hoist != 0,
+                              .write_immediates = choices.write_immediates != 0,
+                              .max_loop = machine.max_loop,
+                              .cached_numbers = static_cast<uint32_t>(choices.cached_numbers)};
   ZB_ASSIGN(result.code, assign_registers(result.lowered.tape, options));
   return result;
 }

@@ -173,6 +173,7 @@ void Lowerer::stage_attention(const Stage& stage) {
     weighted.rows = rows;
     weighted.inner = tiles(keys);
     weighted.columns = value_tiles;
+    weighted.alone = !stage.heads_in_rows;
     weighted.place = v.place(machine_.mlen);
     weighted.x = [&](const Affine& row, const Affine& tile) { return s.at(row, tile); };
     weighted.y = [&](const Affine& row, const Affine& tile) {

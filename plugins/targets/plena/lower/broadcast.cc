@@ -21,6 +21,14 @@ int64_t Lowerer::lanes_for(int64_t rows) const {
                              std::max<int64_t>(blocks, 1));
 }
 
+// Rows of a panel of its own to the result, where a write-out would overwrite other results.
+void Lowerer::copy_rows(const Panel& from, int64_t first, const Product& product, const Affine& row,
+                        const Affine& column, int64_t rows) {
+  tape_.loop(rows, choices_.unroll_vector, [&](const Affine& i) {
+    tape_.vf(Opcode::kVAddVf, product.y(row + i, column), from.at(i + first, 0), tape_.zero());
+  });
+}
+
 // The constant tile: slice t brings a group's elements into lane t. A product with it and one with the copies
 // each multiply with the broadcast scale, which the constant takes back.
 int64_t Lowerer::spread_tile(bool transposed, double factor) {
@@ -92,28 +100,40 @@ void Lowerer::spread_product(const Product& product) {
         tape_.bmm(unit + part * machine_.hlen, vectors);
     }
   };
+  std::optional<Panel> aside;
+  if (!product.alone) aside = new_panel(parts * block, machine_.vlen);
+  const auto write = [&](const Affine& group, int64_t rows, const Affine& column) {
+    add_residual(group, column);
+    tape_.bmm_write(aside ? aside->at(0, 0) : product.y(group * (lanes * block), column));
+    if (aside) copy_rows(*aside, 0, product, group * (lanes * block), column, rows);
+  };
+  // Whole groups of lanes, then the rows that are left.
+  const auto each_group = [&](const std::function<void(const Affine& group, int64_t rows)>& body) {
+    const int64_t whole = product.rows / (lanes * block);
+    tape_.loop(whole, choices_.unroll_product, [&](const Affine& group) { body(group, lanes * block); });
+    if (product.rows % (lanes * block) != 0) body(whole, product.rows % (lanes * block));
+  };
   if (product.inner <= slots()) {
     each_column(product, 0, product.inner, [&](const Affine& column, const Affine& first_slot) {
-      tape_.loop(groups, choices_.unroll_product, [&](const Affine& group) {
+      each_group([&](const Affine& group, int64_t rows) {
         tape_.loop(product.inner, choices_.unroll_product,
                    [&](const Affine& k) { multiply((first_slot + k) * machine_.tile_elements(), group, k); });
-        add_residual(group, column);
-        tape_.bmm_write(product.y(group * (lanes * block), column));
+        write(group, rows, column);
       });
     });
   } else {  // the accumulators take all inner tiles, one after the other through one working tile
     note_tiles(1);
     tape_.loop(product.columns, choices_.unroll_column, [&](const Affine& column) {
-      tape_.loop(groups, choices_.unroll_product, [&](const Affine& group) {
+      each_group([&](const Affine& group, int64_t rows) {
         tape_.loop(product.inner, choices_.unroll_product, [&](const Affine& k) {
           load_tile(product, 0, k, column);
           multiply(slot(0), group, k);
         });
-        add_residual(group, column);
-        tape_.bmm_write(product.y(group * (lanes * block), column));
+        write(group, rows, column);
       });
     });
   }
+  if (aside) release_panel(*aside);
   if (product.constant_column) {
     tape_.loop(groups, choices_.unroll_product, [&](const Affine& group) {
       tape_.loop(product.inner, choices_.unroll_product,
@@ -144,7 +164,8 @@ Panel Lowerer::shifted_copies(const Product& product, const Product::Address& x)
   return copies;
 }
 
-// The last lane's result lies above three blocks of garbage: from the last column and block to the first.
+// The last lane's result lies above three blocks of garbage: whole blocks are written from the last column
+// and block to the first; others go through a panel of their own.
 void Lowerer::shift_product(const Product& product) {
   const int64_t block = machine_.mlen;
   const int64_t parts = machine_.broadcast_amount;
@@ -153,6 +174,8 @@ void Lowerer::shift_product(const Product& product) {
   if (product.x_low) copies.push_back(shifted_copies(product, product.x_low));
   note_tiles(1);
   const int64_t below = (parts - 1) * block * machine_.vlen;
+  std::optional<Panel> aside;
+  if (product.rows % block != 0 || !product.alone) aside = new_panel(parts * block, machine_.vlen);
   HbmPlace residue = product.place;  // every fourth row of the matrix
   const auto row_bytes = static_cast<int64_t>(residue.stride == 0 ? machine_.mlen : residue.stride);
   residue.stride = static_cast<uint32_t>(parts * row_bytes);
@@ -177,9 +200,16 @@ void Lowerer::shift_product(const Product& product) {
           }
         }
       }
-      tape_.bmm_write(product.y(index * block, column) - below);
+      if (!aside) {
+        tape_.bmm_write(product.y(index * block, column) - below);
+        continue;
+      }
+      tape_.bmm_write(aside->at(0, 0));
+      copy_rows(*aside, (parts - 1) * block, product, index * block, column,
+                std::min(block, product.rows - index * block));
     }
   }
+  if (aside) release_panel(*aside);
   for (const Panel& each : copies) release_panel(each);
 }
 
@@ -189,23 +219,31 @@ void Lowerer::row_pack_product(const Product& product) {
   const int64_t groups = (product.rows + lanes - 1) / lanes;
   const int64_t tile = spread_tile(true, product.factor);
   const Panel packed = new_panel(lanes, groups * product.inner * machine_.vlen);
-  tape_.loop(groups, choices_.unroll_product, [&](const Affine& group) {
+  const auto pack = [&](const Affine& group, int64_t rows) {
     tape_.loop(product.inner, choices_.unroll_product, [&](const Affine& k) {
-      for (int64_t lane = 0; lane < std::min(lanes, product.rows); ++lane)
+      for (int64_t lane = 0; lane < rows; ++lane)
         tape_.btmv(tile, lane * machine_.hlen, product.x(group * lanes + lane, k));
       tape_.bmv_write(packed.at(0, group * product.inner + k));
     });
-  });
+  };
+  const int64_t whole = product.rows / lanes;
+  tape_.loop(whole, choices_.unroll_product, [&](const Affine& group) { pack(group, lanes); });
+  if (product.rows % lanes != 0) pack(whole, product.rows % lanes);
+  std::optional<Panel> aside;
+  if (!product.alone) aside = new_panel(lanes, machine_.vlen);
   const auto columns = [&](const Affine& column, const std::function<Affine(const Affine&)>& slot_of,
                            const std::function<void(const Affine&)>& before) {
-    tape_.loop(groups, choices_.unroll_product, [&](const Affine& group) {
+    const auto result = [&](const Affine& group, int64_t rows) {
       tape_.loop(product.inner, choices_.unroll_product, [&](const Affine& k) {
         before(k);
         for (int64_t part = 0; part < lanes; ++part)
           tape_.btmv(slot_of(k), part * machine_.hlen, packed.at(part, group * product.inner + k));
       });
-      tape_.bmv_write(product.y(group * lanes, column));
-    });
+      tape_.bmv_write(aside ? aside->at(0, 0) : product.y(group * lanes, column));
+      if (aside) copy_rows(*aside, 0, product, group * lanes, column, rows);
+    };
+    tape_.loop(whole, choices_.unroll_product, [&](const Affine& group) { result(group, lanes); });
+    if (product.rows % lanes != 0) result(whole, product.rows % lanes);
   };
   if (product.inner <= slots()) {
     each_column(product, 0, product.inner, [&](const Affine& column, const Affine& first_slot) {
@@ -221,6 +259,7 @@ void Lowerer::row_pack_product(const Product& product) {
           [&](const Affine& k) { load_tile(product, 0, k, column); });
     });
   }
+  if (aside) release_panel(*aside);
   release_panel(packed);
 }
 
@@ -229,6 +268,8 @@ void Lowerer::row_shift_product(const Product& product) {
   const int64_t parts = machine_.broadcast_amount;
   const Panel copies = shifted_copies(product, product.x);
   const int64_t below = (parts - 1) * machine_.vlen;
+  std::optional<Panel> aside;
+  if (!product.alone) aside = new_panel(parts, machine_.vlen);
   const bool resident = product.inner <= slots();
   note_tiles(resident ? product.inner : 1);
   for (int64_t column = product.columns; column-- > 0;) {
@@ -244,9 +285,15 @@ void Lowerer::row_shift_product(const Product& product) {
         for (int64_t part = 0; part < parts; ++part)
           tape_.btmv(tile, part * machine_.hlen, copies.at(row, k * parts + part));
       });
-      tape_.bmv_write(product.y(row, column) - below);
+      if (aside) {
+        tape_.bmv_write(aside->at(0, 0));
+        copy_rows(*aside, parts - 1, product, row, column, 1);
+      } else {
+        tape_.bmv_write(product.y(row, column) - below);
+      }
     }
   }
+  if (aside) release_panel(*aside);
   release_panel(copies);
 }
 

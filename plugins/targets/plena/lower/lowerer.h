@@ -43,6 +43,7 @@ struct Product {
   std::function<Affine(const Affine& inner, const Affine& column)> tile;
   HbmPlace place;
   bool transposed = false;
+  bool alone = true;  // no other product writes rows of the same panel tiles
   double factor = 1;  // of the result, a power of two; not in the array form
   // Spread form: one more column, whose matrix is a constant tile in the matrix SRAM for all inner tiles.
   std::optional<int64_t> constant_column;
@@ -92,6 +93,8 @@ class Lowerer {
   void row_pack_product(const Product& product);
   void row_shift_product(const Product& product);
   Panel spread_copies(const Product& product, const Product::Address& x, int64_t lanes);
+  void copy_rows(const Panel& from, int64_t first, const Product& product, const Affine& row,
+                 const Affine& column, int64_t rows);
   Panel shifted_copies(const Product& product, const Product::Address& x);
   int64_t spread_tile(bool transposed, double factor);
   void load_tile(const Product& product, int64_t slot_index, const Affine& inner, const Affine& column);

@@ -158,6 +158,7 @@ void Lowerer::stage_matmul(const Stage& stage) {
   task.columns = tiles(value(stage.out).cols);
   task.place = matrix.place(machine_.mlen);
   task.transposed = stage.transposed;
+  task.alone = stage.batch == 1;
   const int64_t tile_row = machine_.mlen * matrix.padded_cols;
   for (int64_t index = 0; index < stage.batch; ++index) {
     const int64_t b =

@@ -22,8 +22,11 @@ HbmTensor Lowerer::add_tensor(std::string name, int64_t batch, int64_t rows, int
   tensor.batch = batch;
   tensor.rows = rows;
   tensor.cols = cols;
-  tensor.padded_rows = whole_tiles ? round_up(rows, machine_.mlen) : rows;
-  tensor.padded_cols = round_up(cols, machine_.vlen);
+  // Transfers move whole groups of rows, and what they find beyond a tensor must be zeros.
+  const int64_t group = std::max(machine_.prefetch_v_rows, machine_.writeback_v_rows);
+  const bool one_row = batch * rows == 1 && !whole_tiles;
+  tensor.padded_rows = whole_tiles ? round_up(rows, machine_.mlen) : one_row ? 1 : round_up(rows, group);
+  tensor.padded_cols = round_up(cols, one_row ? machine_.vlen * group : machine_.vlen);
   tensor.address = hbm_end_;
   tensor.block = machine_.mx_block;
   hbm_end_ = static_cast<uint64_t>(
