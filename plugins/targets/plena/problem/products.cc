@@ -118,6 +118,7 @@ void Reader::attention(const Node& node) {
   std::array<std::string, 3> stored;
   constexpr std::array<char, 3> kPosition = {'q', 'k', 'k'};
   bool heads_in_rows = false;
+  std::array<bool, 3> in_rows{};
   for (size_t i = 0; i < 3; ++i) {
     stored[i].resize(terms[i].size());
     for (size_t d = 0; d < terms[i].size(); ++d) stored[i][views[i].order[d]] = terms[i][d];
@@ -125,7 +126,8 @@ void Reader::attention(const Node& node) {
     if (at == std::string::npos) return refuse(node, "its equation lacks a position");
     size_t before = 0;
     for (size_t d = 0; d < at; ++d) before += views[i].dims[d] != 1 ? 1u : 0u;
-    heads_in_rows = heads_in_rows || before != 0;
+    in_rows[i] = before != 0;
+    heads_in_rows = heads_in_rows || in_rows[i];
     View plain = views[i];
     plain.order = view_of(0, plain.dims, 0).order;
     plain.shape = plain.dims;
@@ -150,6 +152,27 @@ void Reader::attention(const Node& node) {
   stage.heads_in_rows = heads_in_rows;
   if (stored[0].back() != 'd' || stored[1].back() != 'd' || stored[2].back() != 'e')
     return refuse(node, "features must be the last dim of its operands");
+  // Heads: the same letters in the same order everywhere, those of a group innermost; dims of size 1 do not
+  // count.
+  std::array<std::string, 3> heads;
+  for (size_t i = 0; i < 3; ++i) {
+    for (size_t d = 0; d < stored[i].size(); ++d) {
+      if (views[i].dims[d] != 1 && std::string_view("qkde").find(stored[i][d]) == std::string_view::npos)
+        heads[i] += stored[i][d];
+    }
+  }
+  const std::string group = heads[0].ends_with('g') ? "g" : "";
+  if (heads[1] != heads[2] || heads[0] != heads[1] + group)
+    return refuse(node, "its operands have their heads in different orders");
+  for (size_t i = 0; i < 3; ++i) {
+    if (!heads[i].empty() && in_rows[i] != heads_in_rows)
+      return refuse(node, "some of its operands have heads below each other, others beside each other");
+  }
+  if (!heads_in_rows && stage.heads > 1 &&
+      (stage.head_dim % machine_.vlen != 0 || stage.value_dim % machine_.vlen != 0))
+    return refuse(node,
+                  fmt::format("heads beside each other must be multiples of {} wide, these are {} and {}",
+                              machine_.vlen, stage.head_dim, stage.value_dim));
   stage.scale = number_of(node, "scale", 1);
   const std::string_view mask = text_of(node, "mask");
   stage.mask = mask == "causal"     ? MaskKind::kCausal

@@ -28,6 +28,39 @@ constexpr const char* kBases[] = {
     "tile_order~row_major vector_order~row_major unroll_vector~1 working_tiles~1",
 };
 
+// softmax(scale * q k^T) v for heads that lie below each other: q, k, v [heads, s, width].
+std::string heads_in_rows_text(int64_t heads, int64_t s, int64_t width, double scale) {
+  const std::string tensor = fmt::format("f32[{},{},{}]", heads, s, width);
+  const std::string scores = fmt::format("f32[{},{},{}]", heads, s, s);
+  const std::string rows = fmt::format("f32[{},{}]", heads, s);
+  std::string body;
+  for (const char* name : {"q", "k", "v"})
+    body += fmt::format("  {0} = {1} parameter({2})\n", name, tensor,
+                        name[0] == 'q'   ? 0
+                        : name[0] == 'k' ? 1
+                                         : 2);
+  body += fmt::format(
+      "  s = {} dot(q, k), lhs_batch_dims={{0}}, lhs_contracting_dims={{2}}, rhs_batch_dims={{0}}, "
+      "rhs_contracting_dims={{2}}\n",
+      scores);
+  body += fmt::format(
+      "  c = f32[] constant({})\n  cb = {} broadcast(c), dimensions={{}}\n  t = {} multiply(s, cb)\n", scale,
+      scores, scores);
+  body += fmt::format(
+      "  lowest = f32[] constant(-inf)\n  m = {} reduce(t, lowest), dimensions={{2}}, to_apply=max\n", rows);
+  body += fmt::format(
+      "  mb = {0} broadcast(m), dimensions={{0,1}}\n  d = {0} subtract(t, mb)\n  e = {0} exponential(d)\n",
+      scores);
+  body += fmt::format(
+      "  zero = f32[] constant(0)\n  r = {} reduce(e, zero), dimensions={{2}}, to_apply=sum\n", rows);
+  body += fmt::format("  rb = {0} broadcast(r), dimensions={{0,1}}\n  p = {0} divide(e, rb)\n", scores);
+  body += fmt::format(
+      "  ROOT o = {} dot(p, v), lhs_batch_dims={{0}}, lhs_contracting_dims={{2}}, rhs_batch_dims={{0}}, "
+      "rhs_contracting_dims={{1}}\n",
+      tensor);
+  return hlo_module(body);
+}
+
 struct KnobCase {
   std::string name;    // a file of workloads/plena, or of the test when there is a text
   std::string text;    // HLO
@@ -89,31 +122,13 @@ TEST_P(EveryValue, ComputesTheRightThing) {
 
 std::vector<KnobCase> knob_cases() {
   std::vector<KnobCase> cases;
-  for (const char* file : {"gemm_c1",
-                           "gemv_c1",
-                           "ffn_c1",
-                           "swiglu_c1",
-                           "scaleddotproduct_c1",
-                           "gqa_c1",
-                           "rmsnorm_c1",
-                           "layernorm_c1",
-                           "silu_c1",
-                           "gelu_c1",
-                           "relu_c1",
-                           "softmax_c1",
-                           "rope_c1",
-                           "rope_interleaved",
-                           "linear_c1",
-                           "batchmatmul_c1",
-                           "mha_c1",
-                           "mha_causal",
-                           "t5_c1",
-                           "llama_c1",
-                           "gemm_odd",
-                           "linear_odd",
-                           "attention_odd",
-                           "softmax_odd",
-                           "layernorm_odd"})
+  for (const char* file :
+       {"gemm_c1",        "gemv_c1",        "ffn_c1",       "swiglu_c1",        "scaleddotproduct_c1",
+        "gqa_c1",         "rmsnorm_c1",     "layernorm_c1", "silu_c1",          "gelu_c1",
+        "relu_c1",        "softmax_c1",     "rope_c1",      "rope_interleaved", "linear_c1",
+        "batchmatmul_c1", "batchmatmul_c2", "mha_c1",       "mha_causal",       "t5_c1",
+        "llama_c1",       "gemm_odd",       "linear_odd",   "attention_odd",    "softmax_odd",
+        "layernorm_odd"})
     cases.push_back({file, "", ""});
   cases.push_back({"gemm_1x40x100", gemm_text(1, 40, 100), "gemm"});
   cases.push_back({"gemm_1x1x1", gemm_text(1, 1, 1), "gemm"});
@@ -123,6 +138,7 @@ std::vector<KnobCase> knob_cases() {
   cases.push_back({"layernorm_1x64", layer_norm_text(1, 64), "layernorm"});
   cases.push_back({"attention_s50", attention_text(50, 50, 64, 0.125), "scaleddotproduct"});
   cases.push_back({"attention_1x70", attention_text(1, 70, 64, 0.125), "scaleddotproduct"});
+  cases.push_back({"heads_in_rows", heads_in_rows_text(3, 32, 16, 0.25), "scaleddotproduct"});
   cases.push_back({"mha_h192", heads_text(10, 192, 3, 3, 0.125), "mha"});
   cases.push_back({"gqa_6_2", heads_text(9, 384, 6, 2, 0.125), "gqa"});
   cases.push_back({"mqa_4_1", heads_text(5, 256, 4, 1, 0.125), "mqa"});
