@@ -5,6 +5,8 @@
 #include <array>
 #include <memory>
 
+#include "plugins/targets/plena/sim/simulator.h"
+
 namespace zomboss::plena {
 namespace {
 
@@ -14,57 +16,8 @@ constexpr double kPrefetchTile = 100, kPrefetchVectors = 22, kStoreVectors = 115
 constexpr double kReadsPerNanosecond = 2;
 constexpr double kReadBytes = 64;
 
-double cost_of(Opcode opcode, const Machine& machine) {
-  const Latencies& l = machine.latencies;
+double cost_of(Opcode opcode, const Settings& settings) {
   switch (opcode) {
-    case Opcode::kMMm:
-    case Opcode::kMTmm:
-    case Opcode::kMBmm:
-    case Opcode::kMBtmm:
-      return l.systolic_overhead + machine.mlen;
-    case Opcode::kMBtmv:
-      return l.systolic_overhead + 1;
-    case Opcode::kMMv:
-    case Opcode::kMTmv:
-      return machine.mlen;
-    case Opcode::kVAddVv:
-    case Opcode::kVAddVf:
-    case Opcode::kVSubVv:
-    case Opcode::kVSubVf:
-      return l.vector_add;
-    case Opcode::kVMulVv:
-    case Opcode::kVMulVf:
-    case Opcode::kVShftV:
-      return l.vector_mul;
-    case Opcode::kVExpV:
-      return l.vector_exp;
-    case Opcode::kVReciV:
-      return l.vector_reci;
-    case Opcode::kVRedSum:
-      return l.vector_sum;
-    case Opcode::kVRedMax:
-    case Opcode::kVMaxVf:
-    case Opcode::kVMinVf:
-      return l.vector_max;
-    case Opcode::kSAddFp:
-    case Opcode::kSSubFp:
-    case Opcode::kSMaxFp:
-    case Opcode::kSMulFp:
-      return l.scalar_fp_basic;
-    case Opcode::kSExpFp:
-      return l.scalar_fp_exp;
-    case Opcode::kSReciFp:
-      return l.scalar_fp_reci;
-    case Opcode::kSSqrtFp:
-      return l.scalar_fp_sqrt;
-    case Opcode::kSAddInt:
-    case Opcode::kSAddiInt:
-    case Opcode::kSSubInt:
-    case Opcode::kSMulInt:
-    case Opcode::kSLuiInt:
-    case Opcode::kSLdInt:
-    case Opcode::kSStInt:
-      return l.scalar_int_basic;
     case Opcode::kHPrefetchM:
       return kPrefetchTile;
     case Opcode::kHPrefetchV:
@@ -72,7 +25,7 @@ double cost_of(Opcode opcode, const Machine& machine) {
     case Opcode::kHStoreV:
       return kStoreVectors;
     default:
-      return 1;
+      return instruction_cost(opcode, settings);
   }
 }
 
@@ -80,11 +33,12 @@ double cost_of(Opcode opcode, const Machine& machine) {
 
 wire::ScheduleT engine_schedule(const MachineCode& code, const Tape& tape, const Machine& machine) {
   wire::ScheduleT schedule;
+  const Settings settings = to_settings(machine);
   std::vector<std::array<double, kEngineCount>> cost(tape.regions().size());
   for (size_t i = 0; i < code.words.size(); ++i) {
     const uint32_t opcode = code.words[i] & 0x3Fu;
     cost[code.region_of[i]][static_cast<size_t>(instruction_info(opcode).engine)] +=
-        static_cast<double>(code.times[i]) * cost_of(static_cast<Opcode>(opcode), machine);
+        static_cast<double>(code.times[i]) * cost_of(static_cast<Opcode>(opcode), settings);
   }
   for (size_t region = 0; region < cost.size(); ++region) {
     for (size_t engine = 0; engine < kEngineCount; ++engine) {

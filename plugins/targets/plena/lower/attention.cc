@@ -7,9 +7,6 @@
 namespace zomboss::plena {
 namespace {
 
-// Added to a score that must not count. Large against any score, small enough for bf16 and MX.
-constexpr float kMasked = -16384.0f;
-
 // Slots of the FP SRAM that are left to constants.
 constexpr int64_t kFewSlots = 64;
 
@@ -143,17 +140,7 @@ void Lowerer::stage_attention(const Stage& stage) {
     const auto tile_offset = [&](const HbmTensor& tensor, int64_t width_tiles) {
       return tensor.batch > 1 ? tensor.batch_offset(kv) : kv * width_tiles * machine_.vlen;
     };
-    Panel s;
-    {
-      Stage shape;  // scores lie like an output of their product
-      const int64_t block = machine_.mlen;
-      const ProductForm form = choices_.scores;
-      const int64_t before = form == ProductForm::kShift ? 3 * block : form == ProductForm::kRowShift ? 3 : 0;
-      const int64_t after = form == ProductForm::kSpread  ? 4 * block
-                            : form == ProductForm::kShift ? block
-                                                          : 4;
-      s = new_panel(rows, online ? machine_.vlen : keys, before, after);
-    }
+    const Panel s = form_panel(rows, online ? machine_.vlen : keys, choices_.scores);
     tape_.region(stage.name + ".scores");
     Product scores;
     scores.rows = rows;
@@ -226,11 +213,7 @@ void Lowerer::online_attention(const Stage& stage, Product scores, Product weigh
                                const std::vector<std::pair<int64_t, int64_t>>& ranges, int64_t keys,
                                double scale, const std::optional<Panel>& mask) {
   const int64_t count = tiles(keys);
-  const int64_t tail = keys % machine_.vlen;
-  std::optional<Panel> tail_row;
-  if (tail != 0)
-    tail_row =
-        constant_row("tail" + std::to_string(tail), [tail](int64_t i) { return i < tail ? 0.0f : kMasked; });
+  const std::optional<Panel> tail_row = masked_columns(keys);
   const int64_t slots = static_cast<int64_t>(machine_.fp_slots) - columns_end_ - 3 * scores.rows;
   if (slots < kFewSlots)
     return fail(resource_exhausted("the FP SRAM has too few slots for the rows of an online softmax"));
@@ -313,11 +296,7 @@ void Lowerer::soft_rows(const Panel& from, const Panel& to,
                         const std::vector<std::pair<int64_t, int64_t>>& ranges, int64_t cols, double scale,
                         const std::optional<Panel>& mask, bool divide) {
   const int64_t count = tiles(cols);
-  const int64_t tail = cols % machine_.vlen;
-  std::optional<Panel> tail_row;
-  if (tail != 0)
-    tail_row =
-        constant_row("tail" + std::to_string(tail), [tail](int64_t i) { return i < tail ? 0.0f : kMasked; });
+  const std::optional<Panel> tail_row = masked_columns(cols);
   std::optional<Panel> added;  // the vectors of a row before they are summed
   if (divide && choices_.row_sum != RowSum::kPerVector && count > 1) added = new_panel(1, machine_.vlen);
   const ScalarId factor = scale == 1 ? kNoScalar : tape_.constant(static_cast<float>(scale));

@@ -86,7 +86,7 @@ void Lowerer::spread_product(const Product& product) {
   std::optional<Panel> residual;
   int64_t unit = 0;
   if (product.residual) {
-    unit = constant_tile("unit", [](int64_t row, int64_t col) { return row == col ? 1.0f : 0.0f; });
+    unit = unit_tile();
     Product added = product;
     added.inner = product.columns;
     residual = spread_copies(added, product.residual, lanes);

@@ -1,5 +1,5 @@
-// The mapping decisions of a plan as the lowering reads them. The defaults are Candidate-0: M_MM forms,
-// rolled loops, one matrix tile of the weights after the other. surface.h publishes them as knobs.
+// The mapping decisions of a plan as the lowering reads them. surface.cc publishes them as knobs, whose
+// first values are Candidate-0; a decision that is no knob of a workload keeps the value that stands here.
 #pragma once
 
 #include <cstdint>

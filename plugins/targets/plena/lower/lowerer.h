@@ -51,6 +51,9 @@ struct Product {
   Address residual;  // vectors that are added to the result, or empty; in the array and spread forms
 };
 
+// Added to a score that must not count. Large against any score, small enough for bf16 and MX.
+inline constexpr float kMasked = -16384.0f;
+
 class Lowerer {
  public:
   Lowerer(const Problem& problem, const Machine& machine, const Choices& choices);
@@ -63,6 +66,7 @@ class Lowerer {
   void release_panel(const Panel& panel);
   // The value in the vector SRAM, loaded when it is an input and not there.
   Panel panel(ValueId id);
+  Panel form_panel(int64_t rows, int64_t cols, ProductForm form);  // a result, with what its write-outs spoil
   Panel output_panel(const Stage& stage, ProductForm form);
   // The panel of `stage.out`, in place of `stage.a` when nobody reads that later.
   Panel result_panel(const Stage& stage);
@@ -78,6 +82,11 @@ class Lowerer {
   int64_t slots() const;              // working tiles
   void note_tiles(int64_t working);
   // One row of the vector SRAM with constant elements.
+  // For columns that fill no whole tile, a row for the last one: 1 inside and 0 outside; 0 inside and kMasked
+  // outside.
+  std::optional<Panel> kept_columns(int64_t cols);
+  std::optional<Panel> masked_columns(int64_t cols);
+  int64_t unit_tile();  // the constant tile of the identity
   Panel constant_row(const std::string& name, const std::function<float(int64_t)>& element);
 
   // ---- products (products.cc, broadcast.cc)
@@ -124,6 +133,7 @@ class Lowerer {
   };
   void stage_precise_norm(const Stage& stage);
   void center_rows(const Stage& stage, const Panel& x, const Panel& y, const std::optional<Panel>& keep);
+  void halve_scalar(ScalarId number, ScalarId upper, ScalarId lower);
   void divide_by(ScalarId number, ScalarId low, float cols);
   void halve_vector(const Affine& number, const Affine& upper, const Affine& lower, const Affine& part);
   // `lost`: what the vector of squares lacks.

@@ -213,16 +213,11 @@ int64_t Lowerer::column_slots(ValueId id) {
 void Lowerer::stage_reduce(const Stage& stage) {
   const Panel a = panel(stage.a);
   const int64_t cols = value(stage.a).cols;
-  const int64_t tail = cols % machine_.vlen;
   const int64_t slot = column_slots(stage.out);
   const bool sum = stage.binary == BinaryKind::kAdd;
-  std::optional<Panel> keep, last;
-  if (tail != 0) {
-    keep = constant_row((sum ? "keep" : "tail") + std::to_string(tail), [=](int64_t i) {
-      return sum ? (i < tail ? 1.0f : 0.0f) : (i < tail ? 0.0f : -16384.0f);
-    });
-    last = new_panel(1, machine_.vlen);
-  }
+  const std::optional<Panel> keep = sum ? kept_columns(cols) : masked_columns(cols);
+  std::optional<Panel> last;
+  if (keep) last = new_panel(1, machine_.vlen);
   tape_.loop(value(stage.a).rows, choices_.unroll_vector, [&](const Affine& row) {
     const ScalarId result = tape_.variable();
     tape_.set(result, sum ? 0.0f : -INFINITY);

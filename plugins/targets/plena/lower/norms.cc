@@ -19,14 +19,12 @@ constexpr int64_t kManyColumns = 256;
 void Lowerer::stage_precise_norm(const Stage& stage) {
   const int64_t cols = value(stage.a).cols;
   const int64_t count = tiles(cols);
-  const int64_t tail = cols % machine_.vlen;
   const bool is_layer = stage.kind == StageKind::kLayerNorm;
   Panel x = panel(stage.a);
-  std::optional<Panel> gamma, beta, keep;
+  std::optional<Panel> gamma, beta;
   if (stage.b != kNoValue) gamma = panel(stage.b);
   if (stage.c != kNoValue) beta = panel(stage.c);
-  if (tail != 0)
-    keep = constant_row("keep" + std::to_string(tail), [tail](int64_t i) { return i < tail ? 1.0f : 0.0f; });
+  const std::optional<Panel> keep = kept_columns(cols);
   const Panel y = result_panel(stage);
   if (is_layer) {
     center_rows(stage, x, y, keep);
@@ -129,6 +127,13 @@ void Lowerer::halve_vector(const Affine& number, const Affine& upper, const Affi
   tape_.vv(Opcode::kVSubVv, lower, number, upper);
 }
 
+void Lowerer::halve_scalar(ScalarId number, ScalarId upper, ScalarId lower) {
+  tape_.s_fp(Opcode::kSMulFp, upper, number, tape_.constant(17));
+  tape_.s_fp(Opcode::kSSubFp, lower, number, upper);
+  tape_.s_fp(Opcode::kSAddFp, upper, upper, lower);
+  tape_.s_fp(Opcode::kSSubFp, lower, number, upper);
+}
+
 // (number, low) / cols, to twice the precision of bf16 for any cols.
 void Lowerer::divide_by(ScalarId number, ScalarId low, float cols) {
   const auto constant = [&](double value) {
@@ -144,10 +149,7 @@ void Lowerer::divide_by(ScalarId number, ScalarId low, float cols) {
   if (fraction == 0.5) return mul(number, number, constant(inverse));        // exact
   const double upper = std::ldexp(std::floor(fraction * 16), exponent - 4);  // four bits
   const ScalarId high = tape_.variable(), rest = tape_.variable(), part = tape_.variable();
-  mul(high, number, tape_.constant(17));
-  sub(rest, number, high);
-  add(high, high, rest);
-  sub(rest, number, high);
+  halve_scalar(number, high, rest);
   mul(number, number, constant(inverse));
   mul(part, high, constant(upper));
   sub(part, part, number);
@@ -164,16 +166,9 @@ void Lowerer::divide_by(ScalarId number, ScalarId low, float cols) {
 Lowerer::NormFactor Lowerer::norm_factor(const Affine& squares, const std::optional<Affine>& lost, float cols,
                                          float epsilon) {
   const auto variable = [&] { return tape_.variable(); };
-  const ScalarId split = tape_.constant(17);
   const auto mul = [&](ScalarId to, ScalarId a, ScalarId b) { tape_.s_fp(Opcode::kSMulFp, to, a, b); };
   const auto add = [&](ScalarId to, ScalarId a, ScalarId b) { tape_.s_fp(Opcode::kSAddFp, to, a, b); };
   const auto sub = [&](ScalarId to, ScalarId a, ScalarId b) { tape_.s_fp(Opcode::kSSubFp, to, a, b); };
-  const auto halves = [&](ScalarId number, ScalarId upper, ScalarId lower) {
-    mul(upper, number, split);
-    sub(lower, number, upper);
-    add(upper, upper, lower);
-    sub(lower, number, upper);
-  };
   const ScalarId mean = variable(), mean_low = variable();  // of the squares
   add(mean, tape_.zero(), tape_.zero());
   tape_.red_sum(mean, squares);
@@ -191,11 +186,11 @@ Lowerer::NormFactor Lowerer::norm_factor(const Affine& squares, const std::optio
   const ScalarId product = variable();  // mean * factor, with product_low
   mul(product, mean, factor);
   const ScalarId mean_upper = variable(), mean_lower = variable();
-  halves(mean, mean_upper, mean_lower);
+  halve_scalar(mean, mean_upper, mean_lower);
   NormFactor result;
   result.upper = variable();
   result.lower = variable();
-  halves(factor, result.upper, result.lower);
+  halve_scalar(factor, result.upper, result.lower);
   const ScalarId product_low = variable();
   mul(product_low, mean_upper, result.upper);
   mul(mean_upper, mean_upper, result.lower);
@@ -210,7 +205,7 @@ Lowerer::NormFactor Lowerer::norm_factor(const Affine& squares, const std::optio
   mul(product_low, product_low, again);
   add(mean_low, mean_low, product_low);
   const ScalarId upper = variable(), lower = variable();
-  halves(product, upper, lower);
+  halve_scalar(product, upper, lower);
   const ScalarId error =
       variable();  // mean * factor^2 - 1, from the largest terms, which cancel, to the smallest
   mul(error, upper, result.upper);
@@ -274,13 +269,11 @@ void Lowerer::stage_norm(const Stage& stage) {
   const int64_t cols = value(stage.a).cols;
   const int64_t rows = value(stage.a).rows;
   const int64_t count = tiles(cols);
-  const int64_t tail = cols % machine_.vlen;
   const Panel x = panel(stage.a);
-  std::optional<Panel> gamma, beta, keep;
+  std::optional<Panel> gamma, beta;
   if (stage.b != kNoValue) gamma = panel(stage.b);
   if (stage.c != kNoValue) beta = panel(stage.c);
-  if (tail != 0)
-    keep = constant_row("keep" + std::to_string(tail), [tail](int64_t i) { return i < tail ? 1.0f : 0.0f; });
+  const std::optional<Panel> keep = kept_columns(cols);
   const Panel y = result_panel(stage);
   const Panel scratch = new_panel(1, cols);
   const bool centered = is_layer && choices_.layer_norm == LayerNormForm::kCentered;

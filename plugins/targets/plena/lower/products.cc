@@ -5,14 +5,6 @@
 #include "plugins/targets/plena/lower/unroll.h"
 
 namespace zomboss::plena {
-namespace {
-
-float unit_element(int64_t row, int64_t col) {
-  return row == col ? 1.0f : 0.0f;
-}
-
-}  // namespace
-
 void Lowerer::load_tile(const Product& product, int64_t slot_index, const Affine& inner,
                         const Affine& column) {
   tape_.prefetch_m(slot(slot_index), product.place, product.tile(inner, column));
@@ -69,7 +61,7 @@ void Lowerer::array_columns(const Product& product, int64_t first_inner, int64_t
           }
         });
         if (product.residual && first_inner + inner == product.inner) {
-          const Affine matrix = constant_tile("unit", unit_element) + part * (blen * mlen);
+          const Affine matrix = unit_tile() + part * (blen * mlen);
           const Affine vector = product.residual(group * blen, column);
           if (product.transposed)
             tape_.tmm(vector, matrix);
@@ -83,7 +75,7 @@ void Lowerer::array_columns(const Product& product, int64_t first_inner, int64_t
 }
 
 void Lowerer::array_product(const Product& product) {
-  if (product.residual) constant_tile("unit", unit_element);  // loaded before the loops
+  if (product.residual) unit_tile();  // loaded before the loops
   const int64_t chunk = std::min(product.inner, slots());
   array_columns(product, 0, chunk, product.y);
   if (chunk == product.inner) return;
@@ -116,7 +108,7 @@ void Lowerer::product(const Product& product, ProductForm form) {
 }
 
 // Rows around a result that the form's write-outs overwrite besides it.
-Panel Lowerer::output_panel(const Stage& stage, ProductForm form) {
+Panel Lowerer::form_panel(int64_t rows, int64_t cols, ProductForm form) {
   const int64_t block = machine_.mlen;
   int64_t before = 0, after = 0;
   if (form == ProductForm::kSpread) after = machine_.broadcast_amount * block;
@@ -126,7 +118,11 @@ Panel Lowerer::output_panel(const Stage& stage, ProductForm form) {
   }
   if (form == ProductForm::kRowPack) after = machine_.broadcast_amount;
   if (form == ProductForm::kRowShift) before = machine_.broadcast_amount - 1;
-  return new_panel(value(stage.out).rows, value(stage.out).cols, before, after);
+  return new_panel(rows, cols, before, after);
+}
+
+Panel Lowerer::output_panel(const Stage& stage, ProductForm form) {
+  return form_panel(value(stage.out).rows, value(stage.out).cols, form);
 }
 
 ProductForm Lowerer::form_of(const Stage& stage) const {

@@ -191,6 +191,22 @@ Panel Lowerer::constant_row(const std::string& name, const std::function<float(i
   return panel;
 }
 
+std::optional<Panel> Lowerer::kept_columns(int64_t cols) {
+  const int64_t tail = cols % machine_.vlen;
+  if (tail == 0) return std::nullopt;
+  return constant_row("keep" + std::to_string(tail), [tail](int64_t i) { return i < tail ? 1.0f : 0.0f; });
+}
+
+std::optional<Panel> Lowerer::masked_columns(int64_t cols) {
+  const int64_t tail = cols % machine_.vlen;
+  if (tail == 0) return std::nullopt;
+  return constant_row("tail" + std::to_string(tail), [tail](int64_t i) { return i < tail ? 0.0f : kMasked; });
+}
+
+int64_t Lowerer::unit_tile() {
+  return constant_tile("unit", [](int64_t row, int64_t col) { return row == col ? 1.0f : 0.0f; });
+}
+
 void Lowerer::each_vector(int64_t rows, int64_t tiles,
                           const std::function<void(const Affine& row, const Affine& tile)>& body) {
   tape_.loop(tiles, choices_.unroll_vector, [&](const Affine& tile) {

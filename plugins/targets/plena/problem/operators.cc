@@ -163,7 +163,6 @@ void Reader::reshape(const Node& node) {
   if (value(view.value).origin != Origin::kStage && view.in_order() && view.along.empty()) {
     const std::vector<int64_t>& dims = node.type->dims;
     if (!reshape_view(view, dims)) {  // memory order is all that an unread input has
-      const View flat = view_of(view.value, dims, view.split);
       const size_t split = dims.empty() ? 0 : dims.size() - 1;
       auto other = with_split(view_of(view.value, dims, dims.size() + 1), split);
       if (!other) return refuse(node, "its rows and columns are mixed");

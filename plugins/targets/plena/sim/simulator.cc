@@ -118,19 +118,19 @@ std::vector<uint8_t> Simulator::dump_int_sram() const {
   return out;
 }
 
-uint32_t Simulator::cost_of(Opcode opcode, const Fields& fields) const {
-  const Latencies& latency = settings_.latencies;
+uint32_t instruction_cost(Opcode opcode, const Settings& settings) {
+  const Latencies& latency = settings.latencies;
   switch (opcode) {
     case Opcode::kMMm:
     case Opcode::kMTmm:
     case Opcode::kMBmm:
     case Opcode::kMBtmm:
-      return latency.systolic_overhead + settings_.mlen;
+      return latency.systolic_overhead + settings.mlen;
     case Opcode::kMBtmv:
       return latency.systolic_overhead + 1;
     case Opcode::kMMv:
     case Opcode::kMTmv:
-      return settings_.mlen;
+      return settings.mlen;
     case Opcode::kVAddVv:
     case Opcode::kVAddVf:
     case Opcode::kVSubVv:
@@ -146,26 +146,25 @@ uint32_t Simulator::cost_of(Opcode opcode, const Fields& fields) const {
       return latency.vector_reci;
     case Opcode::kVMaxVf:
     case Opcode::kVMinVf:
-      return latency.vector_max;
     case Opcode::kVRedMax:
-      return fields.rd == 0 ? 0 : latency.vector_max;
+      return latency.vector_max;
     case Opcode::kVRedSum:
-      return fields.rd == 0 ? 0 : latency.vector_sum;
+      return latency.vector_sum;
     case Opcode::kVTopk:
-      return latency.vector_max * (fields.rs3 == 0 ? 32 : 128);
+      return latency.vector_max * 32;
     case Opcode::kSAddFp:
     case Opcode::kSSubFp:
     case Opcode::kSMaxFp:
     case Opcode::kSMulFp:
-      return fields.rd == 0 ? 0 : latency.scalar_fp_basic;
+      return latency.scalar_fp_basic;
     case Opcode::kSExpFp:
-      return fields.rd == 0 ? 0 : latency.scalar_fp_exp;
+      return latency.scalar_fp_exp;
     case Opcode::kSReciFp:
-      return fields.rd == 0 ? 0 : latency.scalar_fp_reci;
+      return latency.scalar_fp_reci;
     case Opcode::kSSqrtFp:
-      return fields.rd == 0 ? 0 : latency.scalar_fp_sqrt;
+      return latency.scalar_fp_sqrt;
     case Opcode::kSMapVFp:
-      return 2 * settings_.vlen;
+      return 2 * settings.vlen;
     case Opcode::kSAddInt:
     case Opcode::kSAddiInt:
     case Opcode::kSSubInt:
@@ -181,6 +180,15 @@ uint32_t Simulator::cost_of(Opcode opcode, const Fields& fields) const {
     default:
       return 1;
   }
+}
+
+uint32_t Simulator::cost_of(Opcode opcode, const Fields& fields) const {
+  // A result for f0 is not computed.
+  const bool reduces = opcode == Opcode::kVRedSum || opcode == Opcode::kVRedMax;
+  const bool computes = opcode >= Opcode::kSAddFp && opcode <= Opcode::kSSqrtFp;
+  if ((reduces || computes) && fields.rd == 0) return 0;
+  const uint32_t cost = instruction_cost(opcode, settings_);
+  return opcode == Opcode::kVTopk && fields.rs3 != 0 ? 4 * cost : cost;  // 128 experts instead of 32
 }
 
 Status Simulator::decode(std::span<const uint32_t> words) {

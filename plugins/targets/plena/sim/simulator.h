@@ -40,6 +40,9 @@ class TraceSink {
   virtual void executed(size_t pc, uint64_t nanoseconds) = 0;
 };
 
+// Nanoseconds of an instruction that runs, transfers with the HBM without the transfer; V_TOPK with policy 0.
+uint32_t instruction_cost(Opcode opcode, const Settings& settings);
+
 class Simulator {
  public:
   static constexpr size_t kScalarSramWords = 1024;
