@@ -6,10 +6,11 @@ packages=(
   build-essential cmake ninja-build ccache python3
   libboost-dev libboost-filesystem-dev libz3-dev libflatbuffers-dev flatbuffers-compiler flatbuffers-compiler-dev
   libtomlplusplus-dev libfmt-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libssl-dev zlib1g-dev
+  libsqlite3-dev libcurl4-openssl-dev
   libgtest-dev libgmock-dev libbenchmark-dev
 )
-if [[ "${1:-}" == "--developer" ]]; then  # second compiler and the style tools
-  packages+=(clang clang-format clang-tidy)
+if [[ "${1:-}" == "--developer" ]]; then  # second compiler, style tools, a browser for the report tests
+  packages+=(clang clang-format clang-tidy chromium)
 fi
 
 missing=()

@@ -20,7 +20,8 @@ typedef struct zb_policy {
   zb_status (*start)(zb_instance* instance, const zb_call* call, zb_bytes context);
   /* state: SearchState. Emits Proposal (kind Stop: nothing left to try). */
   zb_status (*propose)(zb_instance* instance, const zb_call* call, zb_bytes state);
-  /* feedback: FeedbackBatch, one item for each intent of the last proposal, in order. Emits nothing. */
+  /* feedback: FeedbackBatch, one item for each intent of the last proposal, in order; for a region, one for
+   * each plan that was chosen from it, or one that says why it was rejected. Emits nothing. */
   zb_status (*observe)(zb_instance* instance, const zb_call* call, zb_bytes feedback);
   /* Emits the instance's state, in a form of the plugin's own. */
   zb_status (*save)(zb_instance* instance, const zb_call* call);
