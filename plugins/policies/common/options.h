@@ -36,6 +36,32 @@ class OptionReader {
     return {};
   }
 
+  // A number of low..high; keeps `value` when the option is not given.
+  Status real(const char* name, double low, double high, double& value) {
+    const wire::AttributeT* option = find(name);
+    if (option == nullptr) return {};
+    bool good = option->floats.size() == 1 || option->ints.size() == 1;
+    double number = !option->floats.empty() ? option->floats[0]
+                    : !option->ints.empty() ? static_cast<double>(option->ints[0])
+                                            : 0;
+    if (option->ints.empty() && option->floats.empty()) {
+      const char* end = option->text.data() + option->text.size();
+      const auto [stop, error] = std::from_chars(option->text.data(), end, number);
+      good = error == std::errc() && stop == end;
+    }
+    if (!good || !(number >= low && number <= high))
+      return bad(name, "must be a number of " + short_text(low) + ".." + short_text(high));
+    value = number;
+    return {};
+  }
+
+  // Any text; keeps `value` when the option is not given.
+  Status text(const char* name, std::string& value) {
+    const wire::AttributeT* option = find(name);
+    if (option != nullptr) value = option->text;
+    return {};
+  }
+
   // One of the words.
   Status word(const char* name, const std::vector<std::string>& words, std::string& value) {
     const wire::AttributeT* option = find(name);
@@ -66,6 +92,10 @@ class OptionReader {
     std::string out;
     for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
     return out.empty() ? "none" : out;
+  }
+  static std::string short_text(double number) {
+    char digits[32];
+    return {digits, std::to_chars(digits, digits + sizeof digits, number).ptr};
   }
   Status bad(const char* name, const std::string& rule) const {
     return invalid_argument("policy " + policy_ + ": option '" + name + "' " + rule);

@@ -62,6 +62,12 @@ class StateReader {
   uint32_t u32() { return static_cast<uint32_t>(number(4)); }
   uint64_t u64() { return number(8); }
   double f64() { return std::bit_cast<double>(u64()); }
+  std::string text() {
+    const size_t size = count(1);
+    const std::string value(bytes_.substr(0, size));
+    bytes_.remove_prefix(size);
+    return value;
+  }
   // A number of items of at least `item_bytes` each: never more than can follow.
   size_t count(size_t item_bytes) {
     const uint64_t value = u64();

@@ -1,0 +1,315 @@
+#include "plugins/policies/llm/chat_client.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace zomboss::policies::llm {
+namespace {
+
+int64_t monotonic_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+std::string today() {
+  const time_t now = ::time(nullptr);
+  tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[16];
+  return {text, ::strftime(text, sizeof text, "%Y-%m-%d", &parts)};
+}
+
+ReplayMode replay_mode(const std::string& mode) {
+  return mode == "live" ? ReplayMode::kLive : mode == "replay" ? ReplayMode::kStrict : ReplayMode::kLenient;
+}
+
+}  // namespace
+
+// One request and what came of it.
+struct ChatClient::Attempt {
+  Reply reply;
+  Verdict verdict = Verdict::kAnswer;
+  Answer answer;  // of a kAnswer
+  bool truncated = false;
+  AttemptUse use;
+  uint64_t latency_ms = 0;
+  bool recorded = false;  // it came from the transcript
+};
+
+ChatClient::ChatClient(const LlmOptions& options, uint64_t seed)
+    : options_(options), seed_(seed), limit_(options.requests_per_minute, options.tokens_per_minute) {}
+
+Result<std::unique_ptr<ChatClient>> ChatClient::open(const LlmOptions& options, const std::string& folder,
+                                                     uint64_t seed) {
+  std::unique_ptr<ChatClient> client(new ChatClient(options, seed));
+  const ReplayMode mode = replay_mode(options.mode);
+  if (mode == ReplayMode::kLive) {  // a replay needs no key
+    ZB_ASSIGN(client->endpoint_, Endpoint::open(options));
+  }
+  if (!options.prices.empty()) {
+    ZB_ASSIGN(client->prices_, PriceTable::open(options.prices));
+  }
+  std::string path = folder.empty() ? "" : folder + "/llm.jsonl";
+  if (mode != ReplayMode::kLive && !options.transcript.empty()) path = options.transcript;
+  ZB_ASSIGN(client->transcript_, Transcript::open(mode, path));
+  return client;
+}
+
+Result<Answer> ChatClient::ask(sdk::Call& call, Turn& turn, const Ask& ask) {
+  ZB_TRY(find_capabilities(call, turn));
+  return ask_as_found(call, turn, ask, options_.max_tokens);
+}
+
+Result<Answer> ChatClient::ask_and_repair(sdk::Call& call, Turn& turn, Ask& ask) {
+  constexpr size_t kShownAnswer = 600;
+  for (int64_t repair = 0;; ++repair) {
+    ZB_ASSIGN(Answer answer, this->ask(call, turn, ask));
+    if (answer.ok || repair >= options_.repairs) return answer;
+    std::string said = answer.text.empty() ? "(nothing)" : answer.text;
+    if (said.size() > kShownAnswer) said = valid_utf8(said.substr(0, kShownAnswer)) + "...";
+    std::string list = "REJECTED malformed:";
+    for (const std::string& error : answer.errors) list += "\n- " + error;
+    ask.messages.push_back({"assistant", said});
+    ask.messages.push_back({"user", list + "\nAnswer again with one JSON object."});
+  }
+}
+
+Result<Answer> ChatClient::ask_as_found(sdk::Call& call, Turn& turn, const Ask& ask, int64_t max_tokens) {
+  bool asked_longer = false;
+  ++turn.calls;
+  for (;;) {
+    const Json request = request_of(ask, max_tokens);
+    ZB_ASSIGN(Attempt attempt, exchange(call, turn, ask, request, max_tokens));
+    if (attempt.verdict == Verdict::kRefused) {
+      if (is_context_overflow(attempt.reply))
+        return Status(Code::kOutOfRange, "the server's context is too short: " + describe(attempt.reply));
+      if (adapt(attempt.reply)) continue;
+      return failed_precondition("the server refuses the request: " +
+                                 endpoint_.secrets.redact(describe(attempt.reply)));
+    }
+    if (!attempt.answer.ok) ++turn.usage.malformed;
+    if (!attempt.truncated || asked_longer) return std::move(attempt.answer);
+    asked_longer = true;
+    max_tokens *= 2;
+  }
+}
+
+Json ChatClient::request_of(const Ask& ask, int64_t max_tokens) const {
+  const Capabilities found = capabilities_.value_or(Capabilities());
+  Json messages = Json::array();
+  for (const Message& message : ask.messages)
+    messages.push_back({{"role", message.role}, {"content", valid_utf8(message.content)}});
+  Json request = {{"model", options_.model}};
+  request[found.completion_tokens ? "max_completion_tokens" : "max_tokens"] = max_tokens;
+  if (options_.temperature >= 0 && found.temperature) request["temperature"] = options_.temperature;
+  switch (found.structure) {
+    case Structure::kSchema:
+      request["response_format"] = {
+          {"type", "json_schema"},
+          {"json_schema", {{"name", "answer"}, {"strict", true}, {"schema", ask.schema}}}};
+      break;
+    case Structure::kTool:
+      request["tools"] = Json::array(
+          {{{"type", "function"},
+            {"function",
+             {{"name", "answer"}, {"description", "Gives the answer."}, {"parameters", ask.schema}}}}});
+      request["tool_choice"] = "required";
+      break;
+    case Structure::kObject:
+    case Structure::kText:
+      if (found.structure == Structure::kObject) request["response_format"] = {{"type", "json_object"}};
+      if (!messages.empty())  // in front of everything that changes
+        messages[0]["content"] = messages[0]["content"].get<std::string>() +
+                                 "\nAnswer with one JSON object of this JSON schema:\n" +
+                                 canonical(ask.schema) + "\nExample of the form, not of the content:\n" +
+                                 canonical(example_of(ask.schema));
+  }
+  request["messages"] = std::move(messages);
+  return request;
+}
+
+Result<ChatClient::Attempt> ChatClient::exchange(sdk::Call& call, Turn& turn, const Ask& ask,
+                                                 const Json& request, int64_t max_tokens) {
+  const std::string where =
+      "turn " + std::to_string(turn.number) + ", call " + std::to_string(turn.calls) + " (" + ask.role + ")";
+  Random random(seed_, (uint64_t{turn.number} << 32) | turn.calls);
+  int64_t waited = 0;
+  for (int tried = 1;; ++tried) {
+    Attempt attempt;
+    if (!transcript_.attempt_follows())
+      ZB_TRY(within_budget(turn, estimate_tokens(canonical(request).size()), max_tokens));
+    ZB_ASSIGN(const std::optional<Json> record, transcript_.next_attempt(request, where));
+    if (record.has_value()) {
+      attempt.recorded = true;
+      attempt.reply.status = static_cast<int64_t>(count_of(*record, "status").value_or(0));
+      attempt.reply.error = text_of(*record, "error");
+      attempt.reply.reached = member(*record, "reached") != Json(false);
+      attempt.reply.permanent = member(*record, "permanent") == Json(true);
+      attempt.reply.retry_after_ms = member(*record, "retry_after_ms").is_number()
+                                         ? static_cast<int64_t>(number_of(*record, "retry_after_ms"))
+                                         : -1;
+      attempt.reply.body = text_of(*record, "response");
+      attempt.use = use_from_json(member(*record, "usage"));
+    } else {
+      ZB_TRY(send(call, request, max_tokens, attempt));
+    }
+    attempt.reply.json = parse_json(attempt.reply.body).value_or(Json());
+    interpret(ask, attempt);
+    if (!attempt.recorded) {
+      attempt.use = price(request, attempt);
+      Json line = {{"kind", "attempt"},
+                   {"turn", turn.number},
+                   {"call", turn.calls},
+                   {"attempt", tried},
+                   {"role", ask.role},
+                   {"hash", request_hash(request)},
+                   {"request", request},
+                   {"status", attempt.reply.status},
+                   {"error", attempt.reply.error},
+                   {"reached", attempt.reply.reached},
+                   {"permanent", attempt.reply.permanent},
+                   {"retry_after_ms", attempt.reply.retry_after_ms},
+                   {"latency_ms", attempt.latency_ms},
+                   {"response", attempt.reply.body},
+                   {"usage", to_json(attempt.use)},
+                   {"action", attempt.answer.ok ? attempt.answer.value : Json()},
+                   {"verdict", verdict_name(attempt.verdict)}};
+      if (attempt.verdict == Verdict::kAnswer && !attempt.answer.ok)
+        line["verdict"] = "malformed: " + attempt.answer.errors[0];
+      ZB_TRY(transcript_.append(line));
+    }
+    add(attempt.use, turn.usage);
+    if (attempt.verdict == Verdict::kAnswer || attempt.verdict == Verdict::kRefused) return attempt;
+
+    if (attempt.recorded) {
+      if (transcript_.attempt_follows(request)) continue;
+      if (transcript_.live() && transcript_.at_end()) {  // the run ended with this failure and now goes on
+        tried = 0;
+        waited = 0;
+        continue;
+      }
+    }
+    const std::string why = endpoint_.secrets.redact(describe(attempt.reply));
+    if (attempt.verdict == Verdict::kQuota)
+      return resource_exhausted("the account of the language model is spent: " + why);
+    if (attempt.verdict == Verdict::kDenied)
+      return Status(Code::kUnauthenticated, "the language model: " + why);
+    const int64_t backoff = backoff_ms(random, tried - 1);
+    const int64_t pause = attempt.reply.retry_after_ms >= 0 ? attempt.reply.retry_after_ms : backoff;
+    if (attempt.recorded || tried >= options_.tries || waited + pause > options_.max_wait_s * 1000)
+      return Status(Code::kUnavailable, "the language model failed " + std::to_string(tried) +
+                                            " times in a row, the last time with: " + why);
+    waited += pause;
+    call.log(ZB_WARNING, where + ": " + why + "; trying again");
+    ZB_TRY(wait(call, pause));
+  }
+}
+
+Status ChatClient::within_budget(const Turn& turn, uint64_t prompt, int64_t max_tokens) const {
+  const uint64_t worst = prompt + static_cast<uint64_t>(max_tokens);
+  const uint64_t used = turn.usage.prompt_tokens + turn.usage.completion_tokens;
+  if (turn.tokens_left.has_value() && used + worst > *turn.tokens_left)
+    return resource_exhausted(
+        "token budget: the next request may take " + std::to_string(worst) + " tokens, " +
+        std::to_string(*turn.tokens_left - std::min(used, *turn.tokens_left)) + " are left");
+  if (!turn.cost_left.has_value()) return {};
+  const Price* price = prices_.find(options_.model, today());
+  if (price == nullptr)
+    return failed_precondition("a cost budget needs the price of model '" + options_.model +
+                               "': give a file with it by option 'prices'");
+  if (turn.usage.cost + worst_cost(*price, prompt, static_cast<uint64_t>(max_tokens)) > *turn.cost_left)
+    return resource_exhausted("cost budget: the next request may cost more than what is left of it");
+  return {};
+}
+
+Status ChatClient::send(sdk::Call& call, const Json& request, int64_t max_tokens, Attempt& attempt) {
+  const std::string body = canonical(request);
+  const uint64_t worst = estimate_tokens(body.size()) + static_cast<uint64_t>(max_tokens);
+  ZB_TRY(wait(call, limit_.wait_ms(worst, monotonic_ms())));
+  limit_.take(worst, monotonic_ms());
+  HttpRequest http;
+  http.url = endpoint_.url;
+  http.body = body;
+  http.headers = endpoint_.headers;
+  http.loopback = endpoint_.loopback;
+  http.connect_timeout_s = options_.connect_timeout_s;
+  http.idle_timeout_s = options_.idle_timeout_s;
+  http.deadline_ms = options_.deadline_s * 1000;
+  if (call.deadline_ns() != 0) {
+    const int64_t left = static_cast<int64_t>(call.deadline_ns() / 1'000'000) - monotonic_ms();
+    if (left <= 0) return Status(Code::kDeadlineExceeded, "no time is left to ask the language model");
+    http.deadline_ms = std::min(http.deadline_ms, left);
+  }
+  HttpResponse response = http_.post(http, [&call] { return call.cancelled(); });
+  if (response.cancelled) return Status(Code::kCancelled, "cancelled while the language model was asked");
+  if (const int64_t silence = rate_limit_ms(response.headers); silence > 0)
+    limit_.silence(monotonic_ms() + std::min(silence, options_.max_wait_s * 1000));
+  attempt.reply.status = response.status;
+  attempt.reply.error = response.error;
+  attempt.reply.reached = response.reached;
+  attempt.reply.permanent = response.permanent;
+  attempt.reply.retry_after_ms = retry_after_ms(response.headers, ::time(nullptr));
+  // What is stored is also what is read, so that a replay sees the same.
+  attempt.reply.body = endpoint_.secrets.redact(valid_utf8(response.body));
+  attempt.latency_ms = response.latency_ms;
+  return {};
+}
+
+Status ChatClient::wait(sdk::Call& call, int64_t ms) const {
+  const int64_t until = monotonic_ms() + ms;
+  for (int64_t left = ms; left > 0; left = until - monotonic_ms()) {
+    if (call.cancelled())
+      return Status(Code::kCancelled, "cancelled while waiting to ask the language model");
+    if (call.deadline_ns() != 0 && static_cast<int64_t>(call.deadline_ns() / 1'000'000) <= monotonic_ms())
+      return Status(Code::kDeadlineExceeded, "no time is left to ask the language model");
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::min<int64_t>(left, 50)));
+  }
+  return {};
+}
+
+void ChatClient::interpret(const Ask& ask, Attempt& attempt) const {
+  attempt.verdict = classify(attempt.reply);
+  if (attempt.verdict != Verdict::kAnswer) return;
+  Extracted extracted = extract_answer(attempt.reply.json);
+  Answer& answer = attempt.answer;
+  answer.recorded = attempt.recorded;
+  answer.text = std::move(extracted.text);
+  attempt.truncated = extracted.truncated;
+  if (extracted.value.is_null()) {
+    answer.errors = {extracted.problem};
+    return;
+  }
+  normalise(ask.schema, extracted.value);
+  answer.errors = schema_errors(ask.schema, extracted.value);
+  if (answer.errors.empty() && ask.check) answer.errors = ask.check(extracted.value);
+  answer.ok = answer.errors.empty();
+  answer.value = std::move(extracted.value);
+}
+
+AttemptUse ChatClient::price(const Json& request, const Attempt& attempt) const {
+  AttemptUse use;
+  if (const auto reported = read_usage(attempt.reply.json)) {
+    use.tokens = *reported;
+  } else if (attempt.verdict == Verdict::kAnswer) {
+    use.tokens.prompt = estimate_tokens(canonical(request).size());
+    use.tokens.completion = estimate_tokens(attempt.answer.text.size());
+    use.tokens.estimated = true;
+    use.cost_unknown = true;
+  } else {
+    use.cost_unknown = maybe_billed(attempt.reply);
+    if (!use.cost_unknown) return use;
+  }
+  if (const Price* price = prices_.find(options_.model, today())) {
+    use.cost = cost_of(*price, use.tokens);
+    use.currency = price->currency;
+  } else {
+    use.cost_unknown = true;
+  }
+  return use;
+}
+
+}  // namespace zomboss::policies::llm
