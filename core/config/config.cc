@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 
 #include "core/base/check.h"
@@ -51,6 +52,10 @@ std::string type_problem(const OptionInfo& option, const std::string& value) {
     const auto number = parse_integer(value);
     if (!number.has_value()) return fmt::format("'{}' is '{}', expected an integer", option.key, value);
     if (*number < 0) return fmt::format("'{}' is {}, expected 0 or more", option.key, *number);
+  } else if (option.type == "number") {
+    const auto number = parse_number(value);
+    if (!number.has_value() || !(*number >= 0) || !std::isfinite(*number))
+      return fmt::format("'{}' is '{}', expected a number of 0 or more", option.key, value);
   }
   return {};
 }
@@ -180,6 +185,12 @@ Status Config::add_setting(const std::string& assignment, const std::string& ori
   if (value.size() >= 2 && value.front() == '"' && value.back() == '"')  // as in a file
     value = value.substr(1, value.size() - 2);
   return set_option(assignment.substr(0, equals), {std::move(value), origin, {}}).with_prefix(origin);
+}
+
+double Config::number(const std::string& key) const {
+  const auto number = parse_number(text(key));
+  ZB_CHECK(number.has_value(), "an option of another type was read as a number");
+  return *number;
 }
 
 int64_t Config::integer(const std::string& key) const {

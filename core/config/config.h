@@ -39,6 +39,7 @@ class Config {
 
   // The key must be in options.inc with that type.
   int64_t integer(const std::string& key) const;
+  double number(const std::string& key) const;
   const std::string& text(const std::string& key) const;
   std::vector<std::string> texts(const std::string& key) const;
   const std::string& origin(const std::string& key) const;  // "built-in", "zomboss.toml:3:1", "--set", ...

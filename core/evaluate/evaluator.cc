@@ -2,19 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace zomboss::evaluate {
 namespace {
 
-class InProcessEvaluator final : public Evaluator {
+class TargetEvaluator final : public Evaluator {
  public:
-  InProcessEvaluator(Target& target, const Workload& workload, const Reference& reference)
+  TargetEvaluator(Target& target, const Workload& workload, const Reference& reference)
       : target_(target), workload_(workload), reference_(reference) {}
 
   Evaluation evaluate(const wire::PlanT& plan) override {
     auto program = target_.lower(workload_.encoded, encode(plan));
     if (!program.ok()) {
       Evaluation evaluation;
-      evaluation.outcome = wire::Outcome::LoweringFailed;
+      evaluation.outcome = outcome_of(program.status(), wire::Outcome::LoweringFailed);
+      evaluation.abandoned = program.status().code() == Code::kCancelled;
       evaluation.reason = program.status().message();
       return evaluation;
     }
@@ -26,9 +29,8 @@ class InProcessEvaluator final : public Evaluator {
     evaluation.program = std::move(encoded_program);
     auto simulation = target_.simulate(evaluation.program, reference_.encoded_inputs);
     if (!simulation.ok()) {
-      evaluation.outcome = simulation.status().code() == Code::kDeadlineExceeded
-                               ? wire::Outcome::TimedOut
-                               : wire::Outcome::SimulationFailed;
+      evaluation.outcome = outcome_of(simulation.status(), wire::Outcome::SimulationFailed);
+      evaluation.abandoned = simulation.status().code() == Code::kCancelled;
       evaluation.reason = simulation.status().message();
       return evaluation;
     }
@@ -40,7 +42,22 @@ class InProcessEvaluator final : public Evaluator {
     return evaluation;
   }
 
+  std::optional<double> static_cost(const wire::PlanT& plan) override {
+    const auto schedule = target_.schedule(workload_.encoded, encode(plan));
+    if (!schedule.ok() || !(schedule->static_cost > 0) || !std::isfinite(schedule->static_cost))
+      return std::nullopt;
+    return schedule->static_cost;
+  }
+
  private:
+  // `failed`: the stage whose call did not succeed.
+  wire::Outcome outcome_of(const Status& status, wire::Outcome failed) const {
+    if (target_.fate() == wire::Fate::kCrashed) return wire::Outcome::Crashed;
+    if (target_.fate() == wire::Fate::kTimedOut || status.code() == Code::kDeadlineExceeded)
+      return wire::Outcome::TimedOut;
+    return failed;
+  }
+
   void compare_outputs(Evaluation& evaluation) const {
     std::vector<oracle::Tensor> outputs;
     for (const auto& message : evaluation.simulation.outputs) {
@@ -65,9 +82,9 @@ class InProcessEvaluator final : public Evaluator {
 
 }  // namespace
 
-std::unique_ptr<Evaluator> make_in_process_evaluator(Target& target, const Workload& workload,
-                                                     const Reference& reference) {
-  return std::make_unique<InProcessEvaluator>(target, workload, reference);
+std::unique_ptr<Evaluator> make_evaluator(Target& target, const Workload& workload,
+                                          const Reference& reference) {
+  return std::make_unique<TargetEvaluator>(target, workload, reference);
 }
 
 }  // namespace zomboss::evaluate

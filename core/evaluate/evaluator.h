@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,13 +18,14 @@ struct Evaluation {
   uint64_t latency = 0;  // of the simulator, in `unit`
   std::string unit;
   std::string reason;  // why it is not Valid: stage, plugin's text or first difference
+  bool abandoned = false;  // the call was interrupted from outside: it says nothing about the plan
   Comparison comparison;
   std::string program;           // the encoded Program, empty when lowering failed
   wire::SimulationT simulation;  // without its outputs
 };
 
-// Evaluates plans of one workload on one target. In-process here; a worker process implements the same
-// interface.
+// Evaluates plans of one workload on one target: the plugin lowers and simulates, wherever its instance runs;
+// the comparison with the oracle happens here. One thread at a time.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
@@ -32,10 +34,12 @@ class Evaluator {
   virtual Evaluation evaluate(const wire::PlanT& plan) = 0;
   // The same for a program that comes from elsewhere (an imported kernel).
   virtual Evaluation evaluate_program(std::string encoded_program) = 0;
+  // The target's cheap estimate of the plan's latency; nothing when it has none, or cannot say for this plan.
+  virtual std::optional<double> static_cost(const wire::PlanT& plan) = 0;
 };
 
 // Borrows all three; they outlive it.
-std::unique_ptr<Evaluator> make_in_process_evaluator(Target& target, const Workload& workload,
-                                                     const Reference& reference);
+std::unique_ptr<Evaluator> make_evaluator(Target& target, const Workload& workload,
+                                          const Reference& reference);
 
 }  // namespace zomboss::evaluate

@@ -19,14 +19,17 @@ std::string figure(std::string_view drawing, std::string_view classes) {
 
 std::string table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows,
                   size_t text_columns) {
-  const auto cells = [&](const std::vector<std::string>& row, const char* tag) {
-    std::string out = "<tr>";
+  std::string out = "<div class=\"scroll\"><table><thead><tr>";
+  for (size_t i = 0; i < head.size(); ++i)
+    out += fmt::format("<th class=\"{}{}\">{}</th>", i < text_columns ? "" : "n ",
+                       character_count(head[i]) <= 13 ? "short" : "", head[i]);
+  out += "</tr></thead><tbody>";
+  for (const auto& row : rows) {
+    out += "<tr>";
     for (size_t i = 0; i < row.size(); ++i)
-      out += fmt::format("<{0}{1}>{2}</{0}>", tag, i < text_columns ? "" : " class=\"n\"", row[i]);
-    return out + "</tr>";
-  };
-  std::string out = "<div class=\"scroll\"><table><thead>" + cells(head, "th") + "</thead><tbody>";
-  for (const auto& row : rows) out += cells(row, "td");
+      out += fmt::format("<td{}>{}</td>", i < text_columns ? "" : " class=\"n\"", row[i]);
+    out += "</tr>";
+  }
   return out + "</tbody></table></div>";
 }
 

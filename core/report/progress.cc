@@ -188,7 +188,7 @@ std::string mean_chart(const Data& data) {
     last = std::max(last, curves.back().evaluation.back());
   }
   const Scale x = Scale::linear(0, last, frame.left, frame.right, false);
-  const Scale y = Scale::linear(1, high + 0.02 * (high - 1), frame.bottom, frame.top);
+  const Scale y = Scale::linear(1, high + 0.06 * std::max(high - 1, 0.5), frame.bottom, frame.top, false);
   Svg svg(1000, 380, "Geometric mean of the speed-up over Candidate-0 against evaluations, by policy");
   draw_axes(svg, frame, x, y, "Evaluations of each run",
             "Speed-up over Candidate-0, geometric mean of the workloads", "×");

@@ -11,17 +11,20 @@ constexpr std::string_view kStyle = R"css(
 --accent:#0b66ad;--bad:#b3261e;--soft:#eef4fa;
 --c0:#0b66ad;--c1:#d35f0c;--c2:#0c8a67;--c3:#b0468f;--c4:#8b6c00;--c5:#3d9bd1;--c6:#565f6d;--c7:#6f42a8;
 --o-valid:#0b66ad;--o-wrong:#d35f0c;--o-illegal:#7d8590;--o-duplicate:#bcc2ca;--o-invalid:#5b626d;
---o-lowering:#a68100;--o-simulation:#e0b23c;--o-timeout:#c774ae;--o-crash:#7a2f6b;--o-other:#3f454d}
+--o-lowering:#a68100;--o-simulation:#e0b23c;--o-timeout:#c774ae;--o-crash:#7a2f6b;--o-other:#3f454d;
+--on-strong:#fff;--on-soft:#1c1f24;--on-grey:#fff}
 @media (prefers-color-scheme:dark){:root:not([data-theme=light]){--paper:#121418;--card:#1a1d22;--ink:#e7e9ec;
 --muted:#9aa2ad;--rule:#31363e;--grid:#282c33;--lane:#22262c;--accent:#6cb6f5;--bad:#ff8a80;--soft:#1c2733;
 --c0:#5aaef0;--c1:#ff9350;--c2:#3ecb9c;--c3:#ee8bc9;--c4:#dfbd4c;--c5:#9ad8ff;--c6:#aeb7c3;--c7:#bf9af2;
 --o-valid:#5aaef0;--o-wrong:#ff9350;--o-illegal:#7a828e;--o-duplicate:#454b54;--o-invalid:#b3bac4;
---o-lowering:#b8952a;--o-simulation:#efd27a;--o-timeout:#ee8bc9;--o-crash:#b95fa6;--o-other:#d5d9df}}
+--o-lowering:#b8952a;--o-simulation:#efd27a;--o-timeout:#ee8bc9;--o-crash:#b95fa6;--o-other:#d5d9df;
+--on-strong:#0f1216;--on-soft:#e7e9ec;--on-grey:#fff}}
 :root[data-theme=dark]{--paper:#121418;--card:#1a1d22;--ink:#e7e9ec;
 --muted:#9aa2ad;--rule:#31363e;--grid:#282c33;--lane:#22262c;--accent:#6cb6f5;--bad:#ff8a80;--soft:#1c2733;
 --c0:#5aaef0;--c1:#ff9350;--c2:#3ecb9c;--c3:#ee8bc9;--c4:#dfbd4c;--c5:#9ad8ff;--c6:#aeb7c3;--c7:#bf9af2;
 --o-valid:#5aaef0;--o-wrong:#ff9350;--o-illegal:#7a828e;--o-duplicate:#454b54;--o-invalid:#b3bac4;
---o-lowering:#b8952a;--o-simulation:#efd27a;--o-timeout:#ee8bc9;--o-crash:#b95fa6;--o-other:#d5d9df;color-scheme:dark}
+--o-lowering:#b8952a;--o-simulation:#efd27a;--o-timeout:#ee8bc9;--o-crash:#b95fa6;--o-other:#d5d9df;
+--on-strong:#0f1216;--on-soft:#e7e9ec;--on-grey:#fff;color-scheme:dark}
 :root[data-theme=light]{color-scheme:light}
 *{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%;scroll-behavior:smooth}
@@ -84,7 +87,7 @@ svg .point.best{fill:var(--card);stroke:var(--o-valid);stroke-width:2;opacity:1}
 svg .strokes{stroke-width:1.6}
 svg .quiet{fill:var(--muted);stroke:none}
 svg path.quiet{fill:none;stroke:var(--muted)}
-svg .inside{font-size:12px;font-weight:600;fill:#fff}
+svg .inside{font-size:12px;font-weight:600;fill:var(--on-strong)}
 svg .cross{stroke:var(--muted);stroke-width:1}
 .c0{--c:var(--c0)}.c1{--c:var(--c1)}.c2{--c:var(--c2)}.c3{--c:var(--c3)}
 .c4{--c:var(--c4)}.c5{--c:var(--c5)}.c6{--c:var(--c6)}.c7{--c:var(--c7)}
@@ -96,7 +99,9 @@ svg path.line.c4,svg path.line.c5,svg path.line.c6,svg path.line.c7{stroke-dasha
 svg path.line,svg path.leader,svg path.strokes{stroke:var(--c)}
 svg path.band,svg circle.dot,svg rect[class^=c],svg rect[class^=o-]{fill:var(--c)}
 svg text.end[class*=" c"]{fill:var(--c)}
-svg text.inside.o-duplicate,svg text.inside.o-simulation{fill:var(--ink)}
+svg text.inside.o-duplicate{fill:var(--on-soft)}
+svg text.inside.o-simulation{fill:#1c1f24}
+svg text.inside.o-illegal,svg text.inside.o-crash{fill:var(--on-grey)}
 .legend{display:flex;flex-wrap:wrap;gap:4px 20px;margin:0 0 6px;padding:0;list-style:none;font-size:13.5px}
 .legend i,.key{display:inline-block;width:11px;height:11px;margin-right:7px;border-radius:3px;background:var(--c)}
 .legend i.ring{background:none;border:2px solid var(--o-valid);border-radius:50%}
@@ -108,6 +113,7 @@ th,td{padding:7px 14px 7px 0;border-bottom:1px solid var(--rule);vertical-align:
 td code,td pre{overflow-wrap:anywhere}
 th:first-child,td:first-child{min-width:110px}
 td.n{white-space:nowrap}
+th.short{white-space:nowrap}
 th.n,td.n{text-align:right;padding:7px 0 7px 18px}
 tbody tr:last-child td{border-bottom:none}
 td .muted,.muted{color:var(--muted);font-weight:400;font-size:12.5px}
@@ -117,6 +123,7 @@ details.twin>summary{width:max-content;max-width:100%}
 details.twin[open]>summary{margin-bottom:8px}
 details.group{border-top:1px solid var(--rule);padding:12px 0}
 details.group:last-child{padding-bottom:0}
+.twin+details.group{margin-top:20px}
 details.group>summary{display:flex;justify-content:space-between;gap:20px;color:var(--ink)}
 details.group>summary::before{content:"▸";color:var(--muted);margin-right:-10px}
 details.group[open]>summary::before{content:"▾"}

@@ -5,8 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/wire/call.h"
-#include "zomboss/policy.h"
+#include "core/wire/instance.h"
 
 namespace zomboss::search {
 
@@ -21,8 +20,10 @@ class Policy {
   virtual Status load(std::string_view state) = 0;
 };
 
-// An instance of the plugin with these options (its section of the configuration). `plugin` lives as long as
-// the process. Fails with the plugin's reason.
+// A policy plugin's instance as a Policy.
+std::unique_ptr<Policy> make_policy(std::unique_ptr<wire::Instance> instance);
+// The same with a new instance in this process, with these options (its section of the configuration).
+// `plugin` lives as long as the process. Fails with the plugin's reason.
 Result<std::unique_ptr<Policy>> open_policy(const zb_plugin& plugin, const wire::OptionsT& options,
                                             wire::LogFunction log = {});
 

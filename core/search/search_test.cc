@@ -49,6 +49,7 @@ class FakeEvaluator final : public evaluate::Evaluator {
       }
     evaluate::Evaluation evaluation;
     evaluation.unit = "cycles";
+    evaluation.program = "a program";
     evaluation.latency = static_cast<uint64_t>(1000 / product);
     if (n == wrong_n) {
       evaluation.outcome = Outcome::Wrong;
@@ -57,6 +58,7 @@ class FakeEvaluator final : public evaluate::Evaluator {
     return evaluation;
   }
   evaluate::Evaluation evaluate_program(std::string) override { return {}; }
+  std::optional<double> static_cost(const wire::PlanT&) override { return std::nullopt; }
   int calls = 0;
   int64_t wrong_n = 8;
 };
@@ -114,7 +116,14 @@ struct Fixture {
   Observer observer;
 
   Result<Report> run() {
-    return run_search(resolver, evaluator, policy, wire::WorkloadT(), options, observer);
+    evaluate::EvaluatorPool evaluators({&evaluator});
+    const wire::WorkloadT workload;
+    Inputs inputs;
+    inputs.resolver = &resolver;
+    inputs.evaluators = &evaluators;
+    inputs.policy = &policy;
+    inputs.workload = &workload;
+    return run_search(inputs, options, observer);
   }
 };
 
@@ -178,12 +187,12 @@ TEST(Controller, StopsAtEachBudgetAndNamesIt) {
   };
   Fixture evaluations;
   all(evaluations);
-  evaluations.options.budget = {2, 100, 0};
+  evaluations.options.budget = {2, 100};
   EXPECT_EQ(evaluations.run()->stop_reason, "evaluation budget (2)");
   EXPECT_EQ(evaluations.evaluator.calls, 3);
   Fixture proposals;
   all(proposals);
-  proposals.options.budget = {100, 2, 0};
+  proposals.options.budget = {100, 2};
   EXPECT_EQ(proposals.run()->stop_reason, "proposal budget (2)");
   Fixture patience;
   patience.policy.script = {
@@ -195,7 +204,7 @@ TEST(Controller, StopsAtEachBudgetAndNamesIt) {
 TEST(Controller, ABatchIsCutAtTheEvaluationBudget) {
   Fixture f;
   f.policy.script = {{{{"tile_m", 8}}, {{"tile_m", 16}}, {{"tile_n", 16}}}};
-  f.options.budget = {2, 100, 0};
+  f.options.budget = {2, 100};
   const auto report = f.run();
   EXPECT_EQ(report->evaluations, 2u);
   EXPECT_EQ(report->trials.size(), 2u);
@@ -204,7 +213,7 @@ TEST(Controller, ABatchIsCutAtTheEvaluationBudget) {
 TEST(Controller, TheStateCountsWhatIsLeft) {
   Fixture f;
   f.policy.script = {{{{"tile_m", 8}}}, {{{"tile_m", 8}}}};
-  f.options.budget = {10, 20, 0};
+  f.options.budget = {10, 20};
   ASSERT_TRUE(f.run().ok());
   ASSERT_EQ(f.policy.states.size(), 3u);
   EXPECT_EQ(f.policy.states[2].evaluations_left, 9u);

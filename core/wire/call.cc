@@ -87,7 +87,7 @@ Status misbehaved(const CallContext& context, std::string_view name, std::string
       fmt::format("{}: {}: the plugin broke the ABI's rules: {}", context.plugin, name, what));
 }
 
-Status run(Sink& sink, const CallContext& context, std::string_view name, const Operation& operation) {
+Status run(Sink& sink, const CallContext& context, std::string_view name, const CallFunction& operation) {
   sink.context = &context;
   zb_call call{};
   call.struct_size = sizeof call;
@@ -118,7 +118,7 @@ Status run(Sink& sink, const CallContext& context, std::string_view name, const 
 
 }  // namespace
 
-Status call_status(const CallContext& context, std::string_view name, const Operation& operation) {
+Status call_status(const CallContext& context, std::string_view name, const CallFunction& operation) {
   Sink sink;
   ZB_TRY(run(sink, context, name, operation));
   if (sink.answers != 0) return misbehaved(context, name, "it answered where no answer is expected");
@@ -126,7 +126,7 @@ Status call_status(const CallContext& context, std::string_view name, const Oper
 }
 
 Result<std::string> call_bytes(const CallContext& context, std::string_view name,
-                               const Operation& operation) {
+                               const CallFunction& operation) {
   Sink sink;
   ZB_TRY(run(sink, context, name, operation));
   if (sink.answers == 0) return misbehaved(context, name, "it returned ok without an answer");

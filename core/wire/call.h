@@ -28,17 +28,18 @@ struct CallContext {
   size_t answer_limit = size_t{1} << 30;         // bytes
 };
 
-using Operation = std::function<zb_status(const zb_call*)>;
+using CallFunction = std::function<zb_status(const zb_call*)>;
 
 // An operation without an answer. `name` is its name in messages.
-Status call_status(const CallContext& context, std::string_view name, const Operation& operation);
+Status call_status(const CallContext& context, std::string_view name, const CallFunction& operation);
 
 // An operation that emits raw bytes.
-Result<std::string> call_bytes(const CallContext& context, std::string_view name, const Operation& operation);
+Result<std::string> call_bytes(const CallContext& context, std::string_view name,
+                               const CallFunction& operation);
 
 // An operation that emits the message T: verified and unpacked.
 template <typename T>
-Result<T> call_message(const CallContext& context, std::string_view name, const Operation& operation) {
+Result<T> call_message(const CallContext& context, std::string_view name, const CallFunction& operation) {
   ZB_ASSIGN(const std::string bytes, call_bytes(context, name, operation));
   auto message = decode<T>(as_bytes(bytes));
   if (message.ok()) return message;

@@ -77,7 +77,7 @@ TEST(Call, NamesPluginOperationAndReasonOfAFailure) {
 }
 
 TEST(Call, ReportsEveryBrokenRule) {
-  const auto text = [](const wire::Operation& operation) {
+  const auto text = [](const wire::CallFunction& operation) {
     return wire::call_bytes(context(), "op", operation).status().message();
   };
   const std::string broke = "target t 1.0: op: the plugin broke the ABI's rules: ";

@@ -16,8 +16,7 @@ Result<evaluate::Evaluation> check(Session& session, const std::string& kernel, 
   ZB_ASSIGN(const wire::ProgramT program,
             target->import_kernel(problem.workload.encoded, kernel, text.text()));
   ZB_ASSIGN(const evaluate::Reference reference, evaluate::make_reference(problem.workload));
-  return evaluate::make_in_process_evaluator(*target, problem.workload, reference)
-      ->evaluate_program(encode(program));
+  return evaluate::make_evaluator(*target, problem.workload, reference)->evaluate_program(encode(program));
 }
 
 }  // namespace

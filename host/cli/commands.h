@@ -11,10 +11,36 @@ namespace zomboss::cli {
 
 struct SearchOptions {
   std::vector<std::string> inputs;  // HLO files or suite files (.toml); empty = the target's bundled suites
-  std::string policy, seed, evaluations, proposals, patience, output;  // empty = the configuration's
+  // Empty = the configuration's.
+  std::string policy, seed, evaluations, proposals, patience, seconds, tokens, cost, jobs, output;
+  std::string policies, seeds;  // of suite: "random,hill", "1..5"
+  std::string history;
+  bool history_given = false;  // --history, which may name nothing
   bool no_export = false;
+  int64_t resumed_job = 0;  // 0 = a new one
 };
 int run_search_command(const CommonOptions& common, const SearchOptions& options);
+int run_suite_command(const CommonOptions& common, const SearchOptions& options);
+
+struct HistoryOptions {
+  std::string history;        // file; empty = the configuration's
+  int64_t run = 0, job = 0;   // 0 = not given
+  std::vector<int64_t> jobs;  // of compare; of report: runs
+  int64_t trial = 0;
+  bool best = false, trials = false, canonical = false;
+  std::string output;
+};
+int run_runs_command(const CommonOptions& common, const HistoryOptions& options);
+int run_show_command(const CommonOptions& common, const HistoryOptions& options);
+int run_compare_command(const CommonOptions& common, const HistoryOptions& options);
+int run_report_command(const CommonOptions& common, const HistoryOptions& options);
+// Go on with what stands in the history: the stored command line says what.
+int run_resume_command(const CommonOptions& common, const HistoryOptions& options);
+int run_replay_command(const CommonOptions& common, const HistoryOptions& options);
+// Runs that an external program drives. `run`: 0 = begin one.
+int run_ask_command(const CommonOptions& common, const SearchOptions& search, int64_t run);
+int run_tell_command(const CommonOptions& common, const HistoryOptions& options);
+int run_plugin_release_command(const CommonOptions& common, const std::string& id);
 
 int run_surface_command(const CommonOptions& common, const std::string& hlo, bool rows);
 

@@ -71,7 +71,7 @@ struct Compiled {
 Result<Compiled> compile(Session& session, const Completed& completed, const std::string& folder) {
   ZB_ASSIGN(const evaluate::Reference reference, evaluate::make_reference(completed.problem.workload));
   ZB_ASSIGN(evaluate::Target * target, session.target());
-  const auto evaluator = evaluate::make_in_process_evaluator(*target, completed.problem.workload, reference);
+  const auto evaluator = evaluate::make_evaluator(*target, completed.problem.workload, reference);
   Compiled compiled;
   compiled.evaluation = evaluator->evaluate(mapping::to_wire(*completed.problem.surface, completed.plan));
   if (compiled.evaluation.outcome != wire::Outcome::Valid)

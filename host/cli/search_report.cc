@@ -24,6 +24,13 @@ std::string rejections_text(const search::Report& report) {
   return text.empty() ? "none" : text;
 }
 
+std::string usage_text(const wire::UsageT& usage) {
+  return fmt::format("{} requests, {} + {} tokens{}, cost {}{}", usage.requests, usage.prompt_tokens,
+                     usage.completion_tokens, usage.estimated ? " (partly estimated)" : "",
+                     usage.cost_unknown ? "unknown" : fmt::format("{:.4f} {}", usage.cost, usage.currency),
+                     usage.malformed == 0 ? "" : fmt::format(", {} answers malformed", usage.malformed));
+}
+
 // The suites of the rows in their order, and "all" when there are several. A workload counts once in "all".
 std::vector<Summary> summaries(const std::vector<Row>& rows) {
   std::vector<std::string> names;
@@ -146,12 +153,19 @@ void print_outcome(const Outcome& outcome) {
   fmt::print("evaluations   {} of {} proposals; stopped by {}\n", report.evaluations, report.proposals,
              report.stop_reason);
   fmt::print("rejections    {}\n", rejections_text(report));
+  if (report.usage.requests != 0) fmt::print("model         {}\n", usage_text(report.usage));
+  for (const std::string& event : outcome.events) fmt::print("event         {}\n", event);
   fmt::print("plan          ");
   for (const auto& section : report.best.plan.sections)
     for (const mapping::Decision& decision : section) fmt::print("{}={} ", decision.knob, decision.text);
   fmt::print("\nreproduce     {}\n", outcome.reproduce);
   for (const std::string& file : outcome.exported.files) fmt::print("wrote         {}\n", file);
   if (!outcome.check.empty()) fmt::print("check         {}\n", outcome.check);
+  if (!outcome.history.empty()) {
+    const std::string recalled =
+        report.recalled == 0 ? "" : fmt::format("; {} evaluations were known from it", report.recalled);
+    fmt::print("history       run {} in {}{}\n", outcome.run, outcome.history, recalled);
+  }
 }
 
 void print_table(const std::vector<Row>& rows) {

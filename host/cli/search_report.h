@@ -10,17 +10,9 @@
 #include "core/search/controller.h"
 #include "host/cli/export.h"
 #include "host/cli/json.h"
+#include "host/cli/tasks.h"
 
 namespace zomboss::cli {
-
-// One workload to search.
-struct Task {
-  std::string name;   // "SUITE/INSTANCE"; empty = the workload's own name
-  std::string suite;  // empty = an HLO file of the command line
-  std::string hlo, contract;
-  std::optional<double> baseline;  // latency of what a user has today, in the simulator's unit
-  std::string baseline_source;
-};
 
 // Everything that is said about one finished search.
 struct Outcome {
@@ -29,6 +21,9 @@ struct Outcome {
   std::optional<wire::BoundT> bound;
   Exported exported;
   std::string reproduce, check;
+  std::string history;              // file; empty = not recorded
+  int64_t run = 0;                  // in it
+  std::vector<std::string> events;  // crashes, time-outs and output of plugins
   Json json;
 };
 

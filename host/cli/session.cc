@@ -89,22 +89,66 @@ loader::Loader& Session::plugins() {
   return *plugins_;
 }
 
-Result<evaluate::Target*> Session::target() {
-  if (target_ == nullptr) {
-    const std::string id = target_id();
-    ZB_ASSIGN(const loader::Plugin* plugin, plugins().load(id, loader::Kind::kTarget));
-    wire::OptionsT target_options = config_.plugin_options("target", id);
-    ZB_TRY(config::expand_settings_file(target_options));
-    ZB_ASSIGN(target_, evaluate::Target::open(*plugin->descriptor, target_options, config_.target_params(id),
-                                              stderr_log()));
-    for (const std::string& warning : target_->warnings()) fmt::print(stderr, "{}", warning);
-  }
-  return target_.get();
+void EventLog::add(const std::string& kind, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  events_.push_back({kind, text});
 }
 
-Result<std::unique_ptr<search::Policy>> Session::policy(const std::string& id) {
-  ZB_ASSIGN(const loader::Plugin* plugin, plugins().load(id, loader::Kind::kPolicy));
-  return search::open_policy(*plugin->descriptor, config_.plugin_options("policy", id), stderr_log());
+std::vector<EventLog::Event> EventLog::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(events_, {});
+}
+
+Result<std::unique_ptr<wire::Instance>> Session::instance(const std::string& kind, const std::string& id,
+                                                          const wire::OptionsT& options) {
+  const std::string& isolation = config_.text("plugins.isolation");
+  if (isolation == "in-process") {
+    ZB_ASSIGN(const loader::Plugin* plugin,
+              plugins().load(id, kind == "policy" ? loader::Kind::kPolicy : loader::Kind::kTarget));
+    return wire::open_instance(*plugin->descriptor, options, stderr_log(), plugin->sha256);
+  }
+  if (isolation != "process")
+    return invalid_argument(fmt::format("'plugins.isolation' is '{}' ({}), expected process or in-process",
+                                        isolation, config_.origin("plugins.isolation")));
+  worker::PluginSource source{kind, id, options_.plugin_dirs, std::nullopt};
+  for (const std::string& folder : config_.texts("plugins.directories")) source.folders.push_back(folder);
+  if (const std::string& list = config_.text("plugins.allow_list"); !list.empty()) source.allow_list = list;
+  worker::Limits limits;
+  limits.call_seconds = config_.number("worker.seconds");
+  limits.memory = static_cast<uint64_t>(config_.integer("worker.memory")) << 20;
+  limits.kill = &kill_requested();
+  return worker::open_remote(
+      "/proc/self/exe", source, options, limits, stderr_log(),
+      [this](const std::string& kind_of, const std::string& text) { events_.add(kind_of, text); });
+}
+
+Result<wire::OptionsT> Session::target_options() const {
+  wire::OptionsT options = config_.plugin_options("target", target_id());
+  ZB_TRY(config::expand_settings_file(options));
+  return options;
+}
+
+Result<evaluate::Target*> Session::target() {
+  ZB_ASSIGN(const auto targets, this->targets(1));
+  return targets.front();
+}
+
+Result<std::vector<evaluate::Target*>> Session::targets(size_t count) {
+  while (targets_.size() < count) {
+    ZB_ASSIGN(const wire::OptionsT options, target_options());
+    ZB_ASSIGN(auto instance, this->instance("target", target_id(), options));
+    if (targets_.empty()) {
+      ZB_ASSIGN(auto target, evaluate::Target::open(std::move(instance), config_.target_params(target_id())));
+      for (const std::string& warning : target->warnings()) fmt::print(stderr, "{}", warning);
+      targets_.push_back(std::move(target));
+    } else {
+      ZB_ASSIGN(auto target, evaluate::Target::open_like(*targets_.front(), std::move(instance)));
+      targets_.push_back(std::move(target));
+    }
+  }
+  std::vector<evaluate::Target*> list;
+  for (size_t i = 0; i < count; ++i) list.push_back(targets_[i].get());
+  return list;
 }
 
 Result<Problem> Session::problem(const std::string& hlo_path, const std::string& contract_path) {

@@ -2,8 +2,12 @@
 // step. Each step fails with a Status that exit_code() maps.
 #pragma once
 
+#include <array>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/config/config.h"
@@ -11,13 +15,16 @@
 #include "core/evaluate/evaluator.h"
 #include "core/resolver/resolver.h"
 #include "core/search/policy.h"
+#include "host/cli/interrupt.h"
 #include "host/loader/loader.h"
+#include "host/worker/remote_instance.h"
 
 namespace zomboss::cli {
 
 // The flags that every command takes.
 struct CommonOptions {
-  std::string program = "zomboss";  // as it was called, for the commands that reports print
+  std::string program = "zomboss";     // as it was called, for the commands that reports print
+  std::vector<std::string> arguments;  // all words after it
   bool json = false;
   std::string config_file;
   std::vector<std::string> plugin_dirs;
@@ -36,6 +43,20 @@ struct Problem {
   std::unique_ptr<resolver::Resolver> resolver;
 };
 
+// What happened in worker processes and is no trial: crashes, time-outs, output. Any thread adds, one takes.
+class EventLog {
+ public:
+  struct Event {
+    std::string kind, text;
+  };
+  void add(const std::string& kind, const std::string& text);
+  std::vector<Event> take();
+
+ private:
+  std::mutex mutex_;
+  std::vector<Event> events_;
+};
+
 class Session {
  public:
   // Reads the configuration. `flags` are (key, value, flag) settings of the command's own flags, e.g.
@@ -50,7 +71,14 @@ class Session {
   std::string target_id() const;
   // Opened at the first call.
   Result<evaluate::Target*> target();
-  Result<std::unique_ptr<search::Policy>> policy(const std::string& id);
+  // The same and others like it, each in a worker of its own: `count` in all. Opened as they are needed.
+  Result<std::vector<evaluate::Target*>> targets(size_t count);
+  // A new instance of a plugin, in a worker process unless the configuration says otherwise.
+  Result<std::unique_ptr<wire::Instance>> instance(const std::string& kind, const std::string& id,
+                                                   const wire::OptionsT& options);
+  EventLog& events() { return events_; }
+  // The target's section of the configuration as its plugin gets it, settings file included.
+  Result<wire::OptionsT> target_options() const;
   // HLO in, surface out. Warnings of the HLO go to stderr.
   Result<Problem> problem(const std::string& hlo_path, const std::string& contract_path);
 
@@ -61,7 +89,8 @@ class Session {
   CommonOptions options_;
   config::Config config_;
   std::unique_ptr<loader::Loader> plugins_;
-  std::unique_ptr<evaluate::Target> target_;
+  EventLog events_;
+  std::vector<std::unique_ptr<evaluate::Target>> targets_;
 };
 
 // `text` as one word of a POSIX shell.

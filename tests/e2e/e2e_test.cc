@@ -58,12 +58,18 @@ Result<Problem> make_problem(Target& target, const Source& source, const std::st
 Result<search::Report> search(Target& target, const Problem& problem, const std::string& policy_id,
                               uint32_t evaluations) {
   resolver::Resolver resolver(problem.surface);
-  const auto evaluator = evaluate::make_in_process_evaluator(target, problem.workload, problem.reference);
+  const auto evaluator = evaluate::make_evaluator(target, problem.workload, problem.reference);
   const auto policy = open_policy(policy_id);
   search::Options options;
-  options.budget = {evaluations, 20 * evaluations, 0};
+  options.budget = {evaluations, 20 * evaluations};
   search::Observer observer;
-  return search::run_search(resolver, *evaluator, *policy, problem.workload.message, options, observer);
+  evaluate::EvaluatorPool evaluators({evaluator.get()});
+  search::Inputs inputs;
+  inputs.resolver = &resolver;
+  inputs.evaluators = &evaluators;
+  inputs.policy = policy.get();
+  inputs.workload = &problem.workload.message;
+  return search::run_search(inputs, options, observer);
 }
 
 // --- the suites
@@ -124,7 +130,7 @@ TEST_P(Shapes, EveryPlanVerifies) {
   const auto problem = make_problem(*target, source, GetParam().name);
   ASSERT_TRUE(problem.ok()) << problem.status().message();
   resolver::Resolver resolver(problem->surface);
-  const auto evaluator = evaluate::make_in_process_evaluator(*target, problem->workload, problem->reference);
+  const auto evaluator = evaluate::make_evaluator(*target, problem->workload, problem->reference);
   int plans = 0;
   const Status status = resolver.enumerate([&](std::span<const int64_t> values) {
     const std::vector<wire::Origin> origins(values.size(), wire::Origin::Default);

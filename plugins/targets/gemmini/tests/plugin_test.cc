@@ -71,7 +71,7 @@ double verify_rows(evaluate::Target& target, const evaluate::Workload& workload)
   const mapping::Surface surface = surface_of(target, workload);
   const auto reference = evaluate::make_reference(workload);
   EXPECT_TRUE(reference.ok()) << reference.status().message();
-  const auto evaluator = evaluate::make_in_process_evaluator(target, workload, *reference);
+  const auto evaluator = evaluate::make_evaluator(target, workload, *reference);
   const auto bound = target.bound(workload.encoded);
   EXPECT_TRUE(bound.ok());
   uint64_t first = 0, best = 0;

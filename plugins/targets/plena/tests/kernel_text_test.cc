@@ -113,7 +113,7 @@ evaluate::Evaluation check(PlenaCase& workload, const std::string& text) {
   const auto program = parse(workload, text);
   EXPECT_TRUE(program.ok()) << program.status().message();
   if (!program.ok()) return {};
-  return evaluate::make_in_process_evaluator(workload.target(), workload.workload(), workload.reference())
+  return evaluate::make_evaluator(workload.target(), workload.workload(), workload.reference())
       ->evaluate_program(encode(*program));
 }
 

@@ -77,7 +77,7 @@ std::unique_ptr<PlenaCase> PlenaCase::make(const Source& source, const std::stri
   if (!derived.ok()) return nullptr;
   made->surface_ = *std::move(derived);
   made->resolver_ = std::make_unique<resolver::Resolver>(made->surface_);
-  made->evaluator_ = evaluate::make_in_process_evaluator(*made->target_, made->workload_, made->reference_);
+  made->evaluator_ = evaluate::make_evaluator(*made->target_, made->workload_, made->reference_);
   return made;
 }
 

@@ -1,0 +1,278 @@
+#include "host/cli/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "host/cli/exit.h"
+#include "host/cli/json.h"
+
+namespace zomboss::cli {
+namespace {
+
+using history::Run;
+
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  const double at = q * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<size_t>(at);
+  const size_t high = std::min(low + 1, values.size() - 1);
+  return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+double geometric_mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += std::log(value);
+  return values.empty() ? 0 : std::exp(sum / static_cast<double>(values.size()));
+}
+
+// The best latency after `evaluations` of them.
+Result<uint64_t> best_at(const history::History& history, const Run& run, uint64_t evaluations) {
+  if (run.best_evaluation <= evaluations) return run.best_latency;
+  uint64_t best = run.candidate0_latency;
+  ZB_TRY(history.each_trial(run.id, [&](const history::Trial& trial) {
+    if (trial.evaluation > evaluations) return false;
+    if (trial.incumbent) best = trial.latency;
+    return true;
+  }));
+  return best;
+}
+
+struct Entry {
+  const Run* run = nullptr;
+  uint64_t best = 0;
+};
+
+class Comparer {
+ public:
+  Comparer(const history::History& history, const std::vector<Run>& runs) : history_(history) {
+    for (const Run& run : runs) {
+      if (run.state != "complete") {
+        ++left_out_;
+        continue;
+      }
+      if (std::find(labels_.begin(), labels_.end(), run.label) == labels_.end()) labels_.push_back(run.label);
+      auto& policies = result_.policies;
+      if (std::find(policies.begin(), policies.end(), run.policy) == policies.end())
+        policies.push_back(run.policy);
+      by_label_[run.label].push_back({&run, 0});
+    }
+  }
+
+  Result<Comparison> compare() {
+    if (labels_.empty()) return invalid_argument("there is no complete run to compare");
+    if (left_out_ != 0)
+      result_.warnings.push_back(fmt::format("{} runs are not complete and left out", left_out_));
+    for (const std::string& label : labels_) {
+      ZB_TRY(add_workload(label, by_label_[label]));
+    }
+    for (size_t p = 0; p < result_.policies.size(); ++p) summarize(p);
+    return std::move(result_);
+  }
+
+ private:
+  Status add_workload(const std::string& label, std::vector<Entry>& entries) {
+    WorkloadRow row;
+    row.label = label;
+    const Run& first = *entries[0].run;
+    row.candidate0 = first.candidate0_latency;
+    row.bound = first.bound;
+    row.baseline = first.baseline;
+    row.evaluations = first.budget.evaluations;
+    for (const Entry& entry : entries) {
+      row.evaluations = std::min(row.evaluations, entry.run->budget.evaluations);
+      if (entry.run->problem != first.problem && warned_.insert(label).second)
+        result_.warnings.push_back(
+            fmt::format("{}: its runs differ in target, configuration or plugin files", label));
+    }
+    ZB_ASSIGN(const history::Problem problem, history_.problem(first.problem));
+    row.unit = problem.unit;
+    row.best_known = first.candidate0_latency;
+    for (Entry& entry : entries) {
+      ZB_ASSIGN(entry.best, best_at(history_, *entry.run, row.evaluations));
+      row.best_known = std::min(row.best_known, entry.run->best_latency);
+      ZB_ASSIGN(const auto optimum, history_.document(entry.run->id, "optimum"));
+      if (optimum) row.optimum = std::strtoull(optimum->c_str(), nullptr, 10);
+    }
+    for (const std::string& policy : result_.policies) {
+      Cell cell;
+      std::vector<double> bests;
+      for (const Entry& entry : entries)
+        if (entry.run->policy == policy) bests.push_back(static_cast<double>(entry.best));
+      cell.runs = bests.size();
+      if (!bests.empty()) {
+        cell.median = quantile(bests, 0.5);
+        cell.low = *std::min_element(bests.begin(), bests.end());
+        cell.high = *std::max_element(bests.begin(), bests.end());
+      }
+      row.cells.push_back(cell);
+    }
+    result_.workloads.push_back(std::move(row));
+    return {};
+  }
+
+  void summarize(size_t p) {
+    PolicySummary summary;
+    summary.policy = result_.policies[p];
+    std::vector<double> speedups, lows, highs, baselines, disappointments, regrets, evaluations;
+    for (const WorkloadRow& row : result_.workloads) {
+      const Cell& cell = row.cells[p];
+      if (cell.runs == 0) continue;
+      ++summary.workloads;
+      const auto candidate0 = static_cast<double>(row.candidate0);
+      speedups.push_back(candidate0 / cell.median);
+      lows.push_back(candidate0 / cell.high);
+      highs.push_back(candidate0 / cell.low);
+      if (row.baseline) baselines.push_back(*row.baseline / cell.median);
+      summary.regret_workloads += row.optimum.has_value();
+      for (const Entry& entry : by_label_[row.label]) {
+        if (entry.run->policy != summary.policy) continue;
+        ++summary.runs;
+        ++summary.verified;  // a run is complete only when its best is verified
+        const auto best = static_cast<double>(entry.best);
+        disappointments.push_back(best / static_cast<double>(row.best_known) - 1);
+        if (row.optimum) regrets.push_back(best / static_cast<double>(*row.optimum) - 1);
+        evaluations.push_back(static_cast<double>(entry.run->evaluations));
+        summary.tokens += entry.run->usage.prompt_tokens + entry.run->usage.completion_tokens;
+      }
+    }
+    summary.speedup = geometric_mean(speedups);
+    summary.speedup_low = geometric_mean(lows);
+    summary.speedup_high = geometric_mean(highs);
+    if (!baselines.empty()) summary.baseline = geometric_mean(baselines);
+    summary.disappointment = mean(disappointments);
+    if (!regrets.empty()) summary.regret = mean(regrets);
+    summary.evaluations = mean(evaluations);
+    if (summary.tokens != 0 && summary.verified != 0)
+      summary.tokens_per_kernel = static_cast<double>(summary.tokens) / static_cast<double>(summary.verified);
+    result_.summaries.push_back(std::move(summary));
+  }
+
+  const history::History& history_;
+  std::vector<std::string> labels_;
+  std::map<std::string, std::vector<Entry>> by_label_;
+  std::set<std::string> warned_;
+  size_t left_out_ = 0;
+  Comparison result_;
+};
+
+std::string optional_text(const std::optional<double>& value, const char* format) {
+  return value ? fmt::format(fmt::runtime(format), *value) : "-";
+}
+
+void print_tables(const Comparison& comparison) {
+  size_t width = 8;
+  for (const WorkloadRow& row : comparison.workloads) width = std::max(width, row.label.size());
+  fmt::print("{:<{}} {:>5} {:>11}", "workload", width, "evals", "Candidate-0");
+  for (const std::string& policy : comparison.policies) fmt::print(" {:>11}", policy.substr(0, 11));
+  fmt::print(" {:>11} {:>11} {:>11} {:>11}\n", "best known", "optimum", "baseline", "lower bound");
+  for (const WorkloadRow& row : comparison.workloads) {
+    fmt::print("{:<{}} {:>5} {:>11}", row.label, width, row.evaluations, row.candidate0);
+    for (const Cell& cell : row.cells)
+      fmt::print(" {:>11}", cell.runs == 0 ? "-" : fmt::format("{:.0f}", cell.median));
+    fmt::print(" {:>11} {:>11} {:>11} {:>11}\n", row.best_known,
+               row.optimum ? std::to_string(*row.optimum) : "-", optional_text(row.baseline, "{:.0f}"),
+               optional_text(row.bound, "{:.0f}"));
+  }
+  if (!comparison.workloads.empty())
+    fmt::print("latencies: {}; of several seeds the median, at the evaluations of column evals\n",
+               comparison.workloads[0].unit);
+  fmt::print("\n{:<12} {:>9} {:>5} {:>8} {:>9} {:>15} {:>13} {:>14} {:>14} {:>6} {:>13}\n", "policy",
+             "workloads", "runs", "verified", "speed-up", "worst-best seed", "baseline/best",
+             "disappointment", "regret (of)", "evals", "tokens/kernel");
+  for (const PolicySummary& each : comparison.summaries)
+    fmt::print("{:<12} {:>9} {:>5} {:>8} {:>8.3f}x {:>15} {:>13} {:>12.2f} % {:>14} {:>6.1f} {:>13}\n",
+               each.policy, each.workloads, each.runs, each.verified, each.speedup,
+               fmt::format("{:.2f}-{:.2f}x", each.speedup_low, each.speedup_high),
+               optional_text(each.baseline, "{:.2f}x"), 100 * each.disappointment,
+               each.regret ? fmt::format("{:.2f} % ({})", 100 * *each.regret, each.regret_workloads) : "-",
+               each.evaluations, optional_text(each.tokens_per_kernel, "{:.0f}"));
+  fmt::print(
+      "speed-up: geometric mean over workloads of Candidate-0 / median best; disappointment: mean over runs "
+      "of "
+      "best / best known - 1;\nregret: mean over runs of best / optimum - 1, where a run has evaluated every "
+      "legal plan\n");
+}
+
+Json optional_json(const auto& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json comparison_json(const Comparison& comparison, const std::vector<std::string>& failures) {
+  Json workloads = Json::array();
+  for (const WorkloadRow& row : comparison.workloads) {
+    Json cells = Json::object();
+    for (size_t p = 0; p < row.cells.size(); ++p)
+      cells[comparison.policies[p]] = {{"runs", row.cells[p].runs},
+                                       {"median", row.cells[p].median},
+                                       {"lowest", row.cells[p].low},
+                                       {"highest", row.cells[p].high}};
+    workloads.push_back({{"workload", row.label},
+                         {"unit", row.unit},
+                         {"evaluations", row.evaluations},
+                         {"candidate0", row.candidate0},
+                         {"best_known", row.best_known},
+                         {"optimum", optional_json(row.optimum)},
+                         {"baseline", optional_json(row.baseline)},
+                         {"lower_bound", optional_json(row.bound)},
+                         {"policies", cells}});
+  }
+  Json policies = Json::array();
+  for (const PolicySummary& each : comparison.summaries)
+    policies.push_back({{"policy", each.policy},
+                        {"workloads", each.workloads},
+                        {"runs", each.runs},
+                        {"verified", each.verified},
+                        {"geometric_mean_speedup", each.speedup},
+                        {"geometric_mean_speedup_worst_seed", each.speedup_low},
+                        {"geometric_mean_speedup_best_seed", each.speedup_high},
+                        {"geometric_mean_baseline", optional_json(each.baseline)},
+                        {"mean_disappointment", each.disappointment},
+                        {"mean_regret", optional_json(each.regret)},
+                        {"regret_workloads", each.regret_workloads},
+                        {"mean_evaluations", each.evaluations},
+                        {"tokens", each.tokens},
+                        {"tokens_per_verified_kernel", optional_json(each.tokens_per_kernel)}});
+  return {{"schema", "zomboss.compare/1"},
+          {"policies", policies},
+          {"workloads", workloads},
+          {"warnings", comparison.warnings},
+          {"failures", failures}};
+}
+
+}  // namespace
+
+Result<Comparison> compare_runs(const history::History& history, const std::vector<Run>& runs) {
+  return Comparer(history, runs).compare();
+}
+
+int print_comparison(const CommonOptions& common, const history::History& history,
+                     const std::vector<int64_t>& jobs, const std::vector<std::string>& failures) {
+  std::vector<Run> runs;
+  for (const int64_t job : jobs) {
+    auto of_job = history.runs(job);
+    if (!of_job.ok()) return fail(common, of_job.status());
+    runs.insert(runs.end(), of_job->begin(), of_job->end());
+  }
+  const auto comparison = compare_runs(history, runs);
+  if (!comparison.ok()) return fail(common, comparison.status());
+  if (common.json) {
+    print_json(comparison_json(*comparison, failures));
+    return kExitSuccess;
+  }
+  print_tables(*comparison);
+  for (const std::string& warning : comparison->warnings)
+    fmt::print(stderr, "zomboss: warning: {}\n", warning);
+  return kExitSuccess;
+}
+
+}  // namespace zomboss::cli
