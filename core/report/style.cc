@@ -272,7 +272,7 @@ constexpr std::string_view kScript = R"js(
   });
   // For tests: where each section is.
   if (location.hash === "#layout") {
-    var layout = {height: root.scrollHeight, sections: {}};
+    var layout = {height: root.scrollHeight, width: root.scrollWidth, sections: {}};
     document.querySelectorAll("section").forEach(function (s) {
       var box = s.getBoundingClientRect();
       layout.sections[s.id] = [box.left + scrollX, box.top + scrollY, box.width, box.height].map(Math.round);

@@ -74,7 +74,7 @@ TEST(Spread, KeepsTheOrderTheGapAndTheLimits) {
       EXPECT_LE(placed[i], 400 + 1e-9);
       for (size_t j = 0; j < i; ++j) {
         EXPECT_GE(std::abs(placed[i] - placed[j]), 30 - 1e-9);
-        if (wanted[i] != wanted[j]) EXPECT_EQ(wanted[i] < wanted[j], placed[i] < placed[j]);
+        EXPECT_TRUE(wanted[i] == wanted[j] || (wanted[i] < wanted[j]) == (placed[i] < placed[j]));
       }
     }
   }
