@@ -37,16 +37,26 @@ bool locate(const std::vector<SpaceKnob>& knobs, const int64_t* values, Point& p
 }
 
 // A catalog may still hold rows with values that the host took out of the domains: those are not legal.
-Status read_rows(const wire::SurfaceT& surface, Space& space) {
+Status read_rows(const wire::SurfaceT& surface, const std::vector<double>& costs, Space& space) {
   if (surface.catalog.size() % space.knobs.size() != 0)
     return invalid_argument("the catalog has " + std::to_string(surface.catalog.size()) +
                             " numbers, not a multiple of the " + std::to_string(space.knobs.size()) +
                             " knobs");
+  const size_t rows = surface.catalog.size() / space.knobs.size();
+  if (!costs.empty() && costs.size() != rows)
+    return invalid_argument("there are " + std::to_string(costs.size()) + " static costs for " +
+                            std::to_string(rows) + " rows");
   std::set<Point> seen;
   Point point;
-  for (size_t i = 0; i < surface.catalog.size(); i += space.knobs.size())
-    if (locate(space.knobs, surface.catalog.data() + i, point) && seen.insert(point).second)
-      space.rows.push_back(point);
+  for (size_t row = 0; row < rows; ++row) {
+    if (!locate(space.knobs, surface.catalog.data() + row * space.knobs.size(), point)) continue;
+    if (!seen.insert(point).second) continue;
+    space.rows.push_back(point);
+    if (!costs.empty()) space.costs.push_back(costs[row]);
+  }
+  // Estimates say something about each other only when all of them are there.
+  const auto senseless = [](double cost) { return !(cost > 0) || cost > 1e300; };
+  if (std::any_of(space.costs.begin(), space.costs.end(), senseless)) space.costs.clear();
   return {};
 }
 
@@ -60,6 +70,8 @@ uint64_t fingerprint_of(const Space& space, uint64_t seed) {
   }
   writer.u64(space.catalog ? space.rows.size() + 1 : 0);
   for (const Point& row : space.rows) writer.point(row);
+  writer.u64(space.costs.size());
+  for (const double cost : space.costs) writer.f64(cost);
   writer.point(space.start);
   return fnv1a(writer.bytes());
 }
@@ -76,7 +88,7 @@ Result<Space> Space::from_context(const wire::SearchContextT& context) {
   }
   if (space.knobs.empty()) return invalid_argument("the surface has no knobs");
   space.catalog = context.surface->kind == wire::SurfaceKind::Catalog;
-  if (space.catalog) ZB_TRY(read_rows(*context.surface, space));
+  if (space.catalog) ZB_TRY(read_rows(*context.surface, context.static_costs, space));
   ZB_ASSIGN(space.start, space.point_of(*context.candidate0));
   space.fingerprint = fingerprint_of(space, context.seed);
   return space;

@@ -25,9 +25,11 @@ struct SpaceKnob {
 struct Space {
   std::vector<SpaceKnob> knobs;
   bool catalog = false;
-  std::vector<Point> rows;   // of a catalog: its rows inside the domains, in its order
-  Point start;               // Candidate-0
-  uint64_t fingerprint = 0;  // of knobs, rows, Candidate-0 and seed: a saved state belongs to one of these
+  std::vector<Point> rows;    // of a catalog: its rows inside the domains, in its order
+  std::vector<double> costs;  // of a catalog: the target's estimate of each row; empty = it has none
+  Point start;                // Candidate-0
+  uint64_t fingerprint =
+      0;  // of knobs, rows, costs, Candidate-0 and seed: a saved state belongs to one of these
 
   // Invalid argument when the message makes no sense (a duplicate knob, a ragged catalog, a plan of another
   // surface).

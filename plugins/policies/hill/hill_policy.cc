@@ -32,14 +32,16 @@ uint64_t distance_to_probe(const SpaceKnob& knob, uint32_t from, uint32_t to) {
 
 Result<std::unique_ptr<HillPolicy>> HillPolicy::create(sdk::Call&, const wire::OptionsT& options) {
   auto policy = std::make_unique<HillPolicy>();
-  std::string improvement = "first";
+  std::string improvement = "expected";
   OptionReader reader("hill", options);
-  ZB_TRY(reader.word("improvement", {"first", "best"}, improvement));
+  ZB_TRY(reader.word("improvement", {"expected", "first", "best"}, improvement));
   ZB_TRY(reader.integer("reach", 1, 4, policy->reach_));
   ZB_TRY(reader.integer("restarts", 0, 1'000'000, policy->restarts_));
   ZB_TRY(reader.integer("batch", 1, 64, policy->batch_));
   ZB_TRY(reader.finish());
-  policy->first_ = improvement == "first";
+  policy->improvement_ = improvement == "expected" ? Improvement::kExpected
+                         : improvement == "first"  ? Improvement::kFirst
+                                                   : Improvement::kBest;
   return policy;
 }
 
@@ -53,6 +55,7 @@ Status HillPolicy::start(sdk::Call&, const wire::SearchContextT& context) {
   state_.latency = context.candidate0_latency;
   state_.visited = {space_.start};
   state_.effects = Effects(space_);
+  state_.evaluated = {{space_.start, cost_of(space_.start), context.candidate0_latency}};
   return {};
 }
 
@@ -66,7 +69,8 @@ std::vector<Point> HillPolicy::catalog_neighbours() const {
     if (distances.back() > 0) least = std::min(least, distances.back());
   }
   std::vector<Point> found;
-  const size_t farthest = std::max(least, first_ ? static_cast<size_t>(reach_) : size_t{1});
+  const size_t farthest =
+      std::max(least, improvement_ == Improvement::kFirst ? static_cast<size_t>(reach_) : size_t{1});
   for (size_t distance = least; found.empty() && distance <= farthest && least != SIZE_MAX; ++distance)
     for (size_t row = 0; row < space_.rows.size(); ++row)
       if (distances[row] == distance && state_.visited.count(space_.rows[row]) == 0)
@@ -155,11 +159,10 @@ wire::ProposalT HillPolicy::propose_points(const std::vector<Point>& points, std
 
 Result<wire::ProposalT> HillPolicy::propose(sdk::Call&, const wire::SearchStateT& state) {
   if (space_.knobs.empty()) return failed_precondition("propose was called before start");
+  const size_t wanted = std::min(static_cast<size_t>(batch_), std::max<size_t>(1, state.evaluations_left));
   for (;;) {
-    std::vector<Point> open = neighbours();
+    std::vector<Point> open = improvement_ == Improvement::kExpected ? promising(wanted) : neighbours();
     if (!open.empty()) {
-      const size_t wanted =
-          std::min(static_cast<size_t>(batch_), std::max<size_t>(1, state.evaluations_left));
       if (open.size() > wanted) open.resize(wanted);
       const auto changed = changed_knobs(open[0], state_.current);
       std::string why = "neighbour in";
@@ -189,12 +192,15 @@ void HillPolicy::answer(const Point& realized, const wire::FeedbackT& item) {
   if (changed.size() == 1 && item.outcome < wire::Outcome::RejectedDuplicate)
     state_.effects.learn(changed[0], state_.current[changed[0]], realized[changed[0]],
                          valid ? item.latency / state_.latency : kFailedRatio);
+  if (item.outcome < wire::Outcome::RejectedDuplicate)
+    state_.evaluated.push_back(
+        {realized, cost_of(realized), valid ? item.latency : kFailedRatio * state_.latency});
   if (!valid) return;
-  if (state_.restarting || (first_ && item.latency < state_.latency)) {
+  if (state_.restarting || (improvement_ != Improvement::kBest && item.latency < state_.latency)) {
     state_.current = realized;
     state_.latency = item.latency;
     state_.best_neighbour.clear();
-  } else if (!first_ &&
+  } else if (improvement_ == Improvement::kBest &&
              item.latency < (state_.best_neighbour.empty() ? state_.latency : state_.best_latency)) {
     state_.best_neighbour = realized;
     state_.best_latency = item.latency;

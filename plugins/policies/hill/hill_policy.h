@@ -1,16 +1,20 @@
-// Hill climbing from Candidate-0 over points that differ from the current one in a single decision; where a
-// catalog has no such row, over the rows at the least Hamming distance. At a local optimum it restarts from a
-// random point that was not visited, and stops when its restarts are used up.
+// Hill climbing from Candidate-0: evaluate the most promising point that was not visited, stand where it is
+// best. A forecast learned from all evaluations, and from the target's static costs where it has some, says
+// what is promising (forecast.h). On a catalog any row may be next, the statically best one first. On a
+// conditional surface those are the points that differ from the current one in a single decision; at a local
+// optimum the climb restarts from a random point that was not visited, and it stops when its restarts are
+// used up.
 //
 // Options:
-//   improvement  "first": go on from the first better neighbour (default); "best": try all neighbours, take
-//   the best reach        before a restart, also try neighbours of up to this many decisions (1..4, default
-//   2; first only) restarts     how many (0..1000000, default 1000000) batch        neighbours of one
-//   proposal (1..64, default 1). More of them use more workers and learn less per
+//   improvement  "expected": as above (default)
+//                "first": classical: neighbours alone, on a catalog too (rows at the least Hamming distance),
+//                in the order of what changed decisions did so far (effects.h); go on from the first better
+//                one "best": the same, but try all neighbours, take the best
+//   reach        before a restart, also try neighbours of up to this many decisions (1..4, default 2; of a
+//                catalog with "first" only)
+//   restarts     how many (0..1000000, default 1000000)
+//   batch        points of one proposal (1..64, default 1). More of them use more workers and learn less per
 //                evaluation; the result depends on it, but never on the number of workers
-//
-// Neighbours are tried in the order of what changed decisions are expected to do (effects.h), so that a few
-// evaluations go far.
 #pragma once
 
 #include <map>
@@ -21,10 +25,17 @@
 
 #include "plugins/policies/common/space.h"
 #include "plugins/policies/hill/effects.h"
+#include "plugins/policies/hill/forecast.h"
 #include "zomboss/sdk/plugin.h"
 #include "zomboss/sdk/random.h"
 
 namespace zomboss::policies {
+
+struct Evaluated {
+  Point point;
+  double cost = 0;  // static, 0 = unknown
+  double latency = 0;
+};
 
 // All that changes during a search; saved and loaded as a whole (hill_state.cc).
 struct HillState {
@@ -38,6 +49,8 @@ struct HillState {
   uint64_t restarts = 0;       // done
   uint64_t random_position = 0;
   Effects effects;
+  std::vector<Evaluated>
+      evaluated;  // improvement = expected: Candidate-0 first, failures with a high latency
 };
 
 std::string save_state(const Space& space, const HillState& state);
@@ -54,6 +67,12 @@ class HillPolicy {
   Status load(sdk::Call&, Bytes bytes);
 
  private:
+  enum class Improvement : uint8_t { kExpected, kFirst, kBest };
+
+  std::vector<Point> promising(size_t wanted) const;  // improvement = expected: the next points
+  std::vector<Evaluated> candidates() const;          // what they are chosen from; latency unset
+  Forecast forecast() const;
+  double cost_of(const Point& point) const;
   std::vector<Point> neighbours() const;  // unvisited, most promising first
   std::vector<Point> catalog_neighbours() const;
   std::vector<Point> free_neighbours() const;
@@ -62,7 +81,7 @@ class HillPolicy {
   wire::ProposalT propose_points(const std::vector<Point>& points, std::string why);
   void answer(const Point& realized, const wire::FeedbackT& item);
 
-  bool first_ = true;
+  Improvement improvement_ = Improvement::kExpected;
   int64_t reach_ = 2;
   int64_t restarts_ = 1'000'000;
   int64_t batch_ = 1;

@@ -13,6 +13,7 @@ using testing::TestSurface;
 using testing::Values;
 
 const wire::OptionsT kBest = testing::options({{"improvement", "best"}});
+const wire::OptionsT kFirst = testing::options({{"improvement", "first"}});
 
 TEST(HillPolicy, GivesTheSameHistoryForTheSameSeed) {
   testing::expect_same_history_for_same_seed<HillPolicy>(true);
@@ -29,6 +30,7 @@ TEST(HillPolicy, ContinuesEquallyAfterSaveAndLoad) {
   for (const bool catalog : {true, false}) {
     testing::expect_save_and_load_continue_equally<HillPolicy>(catalog);
     testing::expect_save_and_load_continue_equally<HillPolicy>(catalog, kBest);
+    testing::expect_save_and_load_continue_equally<HillPolicy>(catalog, kFirst);
     testing::expect_save_and_load_continue_equally<HillPolicy>(catalog, testing::options({{"batch", "3"}}));
   }
 }
@@ -44,13 +46,16 @@ TEST(HillPolicy, RefusesSenselessContexts) {
             "the latency of Candidate-0 is not positive");
 }
 
-TEST(HillPolicy, FindsTheOnlyOptimumWithEitherImprovementRule) {
+TEST(HillPolicy, FindsTheOnlyOptimumWithEveryImprovementRule) {
   for (const bool catalog : {true, false}) {
     const TestSurface surface = small_surface(catalog);
+    TestSearch<HillPolicy> expected(surface, kSmallStart, 1);
+    expected.run(15);
+    EXPECT_EQ(expected.best(), surface.optimum());
     TestSearch<HillPolicy> best(surface, kSmallStart, 1, kBest);
     best.run(45);
     EXPECT_EQ(best.best(), surface.optimum());
-    TestSearch<HillPolicy> first(surface, kSmallStart, 1);
+    TestSearch<HillPolicy> first(surface, kSmallStart, 1, kFirst);
     first.run(15);
     EXPECT_EQ(first.best(), surface.optimum()) << "first improvement needs fewer evaluations";
   }
@@ -109,7 +114,8 @@ TEST(HillPolicy, TakesTheNearestRowsWhenNoneDiffersInOneDecision) {
   surface.knobs = {{"x", {0, 1, 2, 3}}, {"y", {0, 1, 2, 3}}, {"z", {0, 1, 2, 3}}};
   surface.legal = [](const Values& v) { return (v[0] + v[1] + v[2]) % 4 == 0; };
   surface.latency = [](const Values& v) { return static_cast<double>(20 - v[0] - 2 * v[1]); };
-  TestSearch<HillPolicy> search(surface, {0, 0, 0}, 1, testing::options({{"reach", "1"}, {"restarts", "0"}}));
+  TestSearch<HillPolicy> search(
+      surface, {0, 0, 0}, 1, testing::options({{"improvement", "first"}, {"reach", "1"}, {"restarts", "0"}}));
   search.run(100);
   EXPECT_EQ(search.best(), 11);
   const Values& first = search.history[0];
@@ -176,7 +182,7 @@ TEST(HillPolicy, NamesItsOptionsWhenOneIsWrong) {
   EXPECT_EQ(error(testing::options({{"improvment", "best"}})),
             "policy hill has no option 'improvment'; its options: improvement, reach, restarts, batch");
   EXPECT_EQ(error(testing::options({{"improvement", "steepest"}})),
-            "policy hill: option 'improvement' must be one of: first, best");
+            "policy hill: option 'improvement' must be one of: expected, first, best");
   EXPECT_EQ(error(testing::options({{"restarts", "-1"}})),
             "policy hill: option 'restarts' must be a whole number of 0..1000000");
 }

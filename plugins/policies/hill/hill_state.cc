@@ -5,7 +5,7 @@ namespace zomboss::policies {
 namespace {
 
 constexpr uint32_t kMagic = 0x4c48425a;  // "ZBHL"
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 Point read_point(const Space& space, StateReader& reader) {
   Point point;
@@ -51,6 +51,12 @@ std::string save_state(const Space& space, const HillState& state) {
   for (const Point& point : state.pending) writer.point(point);
   for (const auto& levels : state.effects.levels())
     for (const double level : levels) writer.f64(level);
+  writer.u64(state.evaluated.size());
+  for (const Evaluated& each : state.evaluated) {
+    writer.point(each.point);
+    writer.f64(each.cost);
+    writer.f64(each.latency);
+  }
   return std::move(writer).finish();
 }
 
@@ -76,6 +82,14 @@ Result<HillState> load_state(const Space& space, const HillState& fresh, Bytes b
   for (auto& row : levels)
     for (double& level : row) level = reader.f64();
   if (!state.effects.set_levels(std::move(levels))) reader.fail();
+  state.evaluated.clear();
+  for (size_t left = reader.count(point_bytes + 16); left > 0; --left) {
+    Evaluated each{read_point(space, reader), reader.f64(), 0};
+    if (!(each.cost >= 0) || each.cost > 1e300 || (each.cost == 0) != space.costs.empty()) reader.fail();
+    each.latency = read_latency(reader);
+    state.evaluated.push_back(std::move(each));
+  }
+  if (state.evaluated.empty()) reader.fail();
   ZB_TRY(reader.finish("hill"));
   return state;
 }
