@@ -1,6 +1,7 @@
 #include "plugins/policies/llm/forms.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "zomboss/sdk/random.h"
 
@@ -73,15 +74,24 @@ std::unique_ptr<wire::AssignmentT> assignment_of(const SearchView& view, const K
 
 std::string nearest_rows(const SearchView& view, const Point& point) {
   constexpr size_t kShown = 3;
-  std::vector<std::pair<size_t, size_t>> near;  // distance, row
-  for (size_t row = 0; row < view.space.rows.size(); ++row)
-    near.emplace_back(changed_knobs(point, view.space.rows[row]).size(), row);
+  // By changed knobs, then by how far their values are apart.
+  std::vector<std::tuple<size_t, size_t, size_t>> near;
+  for (size_t row = 0; row < view.space.rows.size(); ++row) {
+    const std::vector<size_t> changed = changed_knobs(point, view.space.rows[row]);
+    size_t steps = 0;
+    for (const size_t k : changed) {
+      const auto& rank = view.space.knobs[k].rank;
+      const uint32_t a = rank[point[k]], b = rank[view.space.rows[row][k]];
+      steps += a < b ? b - a : a - b;
+    }
+    near.emplace_back(changed.size(), steps, row);
+  }
   const size_t count = std::min(kShown, near.size());
   std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
   std::string text;
   for (size_t i = 0; i < count; ++i)
-    text += (i == 0 ? "" : "; ") + row_label(near[i].second) + " (" +
-            view.vocabulary.changes(point, view.space.rows[near[i].second]) + ")";
+    text += (i == 0 ? "" : "; ") + row_label(std::get<2>(near[i])) + " (" +
+            view.vocabulary.changes(point, view.space.rows[std::get<2>(near[i])]) + ")";
   return text;
 }
 
