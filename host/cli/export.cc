@@ -42,9 +42,13 @@ Result<Exported> export_kernel(evaluate::Target& target, const Problem& problem,
                                const evaluate::Reference& reference, const mapping::Plan& plan,
                                const std::string& program, const std::string& folder, const Json& report) {
   Exported exported;
-  ZB_ASSIGN(const wire::FilesT files,
-            target.export_kernel(problem.workload.encoded, program, reference.encoded_inputs,
-                                 reference.encoded_outputs));
+  wire::FilesT files;
+  if (auto made = target.export_kernel(problem.workload.encoded, program, reference.encoded_inputs,
+                                       reference.encoded_outputs);
+      made.ok())
+    files = *std::move(made);
+  else if (made.status().code() != Code::kUnimplemented)  // a target without export has no kernel files
+    return std::move(made).status();
   const auto write = [&](const std::string& name, std::string_view content) -> Status {
     const std::string path = (std::filesystem::path(folder) / name).string();
     ZB_TRY(write_file(path, content));

@@ -16,8 +16,9 @@ struct Exported {
   std::string kernel;
 };
 
-// Writes the target's files for `program`, plan.json and, when it is not null, report.json, to `folder`. Each
-// file is replaced in one step. Fails on the first file that cannot be written.
+// Writes the target's files for `program` (none, when it has no export), plan.json and, when it is not null,
+// report.json, to `folder`. Each file is replaced in one step. Fails on the first file that cannot be
+// written.
 Result<Exported> export_kernel(evaluate::Target& target, const Problem& problem,
                                const evaluate::Reference& reference, const mapping::Plan& plan,
                                const std::string& program, const std::string& folder, const Json& report);

@@ -1,0 +1,74 @@
+"""A target that misbehaves costs one evaluation for each misbehaviour; the search finishes and names it."""
+import json
+
+from harness import Folder, check, check_equal
+
+EXPECTED = {
+    "good": ("valid", None),
+    "segfault": ("crashed", "killed by signal 11 (Segmentation fault)"),
+    "hang": ("timed out", "no answer after 2 s; its process was killed"),
+    "leak": ("simulation failed", "the plugin ran out of memory"),
+    "print": ("valid", None),
+    "throw": ("simulation failed", "the plugin threw: thrown on purpose"),
+    "throw_raw": ("crashed", "killed by signal 6 (Aborted)"),
+    "garbage": ("simulation failed", "not a valid Simulation message of 64 bytes"),
+    "scribble": ("crashed", "its process died"),  # what it wrote is no frame
+    "exit": ("crashed", "exited with code 0"),
+    "wrong": ("wrong", "output 0 at [63]"),
+    "refuse": ("lowering failed", "this plan cannot be lowered"),
+}
+FLAGS = ["--target", "trouble", "--set", "worker.seconds=2", "--set", "worker.memory=512"]
+
+with Folder() as folder:
+    asked = json.loads(folder.run("ask", "add.hlo", *FLAGS, "--evaluations", 30).stdout)
+    lines = "".join(json.dumps({"intents": [{"behaviour": name, "chunk": 8, "rows": 5}]}) + "\n"
+                    for name in EXPECTED) + '{"stop": "done"}\n'
+    told = folder.run("tell", asked["run"], stdin=lines)
+    answers = [json.loads(line) for line in told.stdout.splitlines()]
+    check_equal(len(answers), len(EXPECTED) + 1, "one answer for each proposal, and the state at the end")
+    for number, (name, (outcome, reason)) in enumerate(EXPECTED.items(), 1):
+        result = answers[number - 1]["results"][0]
+        check_equal(result["outcome"], outcome, f"{name}: outcome")
+        check_equal(result["evaluation"], number, f"{name}: costs one evaluation")
+        if reason is not None:
+            check(reason in result["reason"], f"{name}: the reason says '{reason}' ({result['reason']})")
+    check_equal(answers[-1]["incumbent"]["latency"], 125, "the good plan is the incumbent")
+    shown = folder.json("show", asked["run"])
+    kinds = [event["kind"] for event in shown["events"]]
+    texts = " ".join(event["text"] for event in shown["events"])
+    check_equal(kinds.count("timeout"), 1, "one time-out is recorded")
+    check(kinds.count("crash") >= 4, "the crashes are recorded")
+    check("I am the data" in texts and "and I the talk" in texts, "what the plugin printed is recorded")
+    check("target trouble" in texts, "the plugin is named")
+    check_equal(told.stdout.count("I am the data"), 0, "and nothing of it is in our output")
+    folder.run("report", "-o", "report.html")
+    with open(folder.path + "/report.html", encoding="utf-8") as stream:
+        page = stream.read()
+    check("Segmentation fault" in page and "target trouble" in page, "the report names them")
+
+    # A policy that picks at random meets them all and finishes.
+    found = folder.json("search", "add.hlo", *FLAGS, "--policy", "random", "--evaluations", 60, "--no-export", "-j", 4,
+                        "--set", "plugins.quarantine=0")
+    check_equal(found["evaluations"], 60, "a random search spends its budget")
+    check(found["rejections"].get("crashed", 0) > 5, "and met crashes")
+
+with Folder() as folder:
+    # Nothing but crashes: the target is quarantined, visibly, and let go again.
+    lines = "".join(json.dumps({"intents": [{"behaviour": "segfault", "rows": rows, "chunk": chunk}]}) + "\n"
+                    for rows in range(1, 9) for chunk in (1, 2))
+    asked = json.loads(folder.run("ask", "add.hlo", *FLAGS, "--set", "plugins.quarantine=5").stdout)
+    told = folder.run("tell", asked["run"], stdin=lines)
+    last = json.loads(told.stdout.splitlines()[-1])
+    check("quarantined after 5 crashes" in last["stop_reason"], "five crashes in a row end the search")
+    refused = folder.run("search", "add.hlo", *FLAGS, expect=2)
+    check("is quarantined" in refused.stderr and "plugins release trouble" in refused.stderr, "and the next one")
+    folder.run("plugins", "release", "trouble")
+    folder.run("search", "add.hlo", *FLAGS, "--evaluations", 2, "--no-export", expect=None)
+    folder.run("plugins", "release", "nobody", expect=2)
+
+with Folder() as folder:
+    # A policy that dies ends its search with what was found, recorded.
+    done = folder.run("search", "add.hlo", *FLAGS, "--policy", "crashing", "--no-export", expect=3)
+    check("the policy failed: policy crashing" in done.stdout, "the report says that the policy died")
+    check("killed by signal 11" in done.stdout, "and how")
+    check_equal(folder.json("show", 1)["evaluations"], 2, "its evaluations are kept")
