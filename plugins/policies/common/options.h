@@ -62,6 +62,25 @@ class OptionReader {
     return {};
   }
 
+  // A number of low..high; of floats, or ints, or text alone.
+  Status number(const char* name, double low, double high, double& value) {
+    const wire::AttributeT* option = find(name);
+    if (option == nullptr) return {};
+    bool good = option->ints.size() + option->floats.size() == 1;
+    double number = 0;
+    if (good) {
+      number = option->floats.empty() ? static_cast<double>(option->ints[0]) : option->floats[0];
+    } else if (option->ints.empty() && option->floats.empty()) {
+      const char* end = option->text.data() + option->text.size();
+      const auto [stop, error] = std::from_chars(option->text.data(), end, number);
+      good = error == std::errc() && stop == end;
+    }
+    if (!good || !(number >= low && number <= high))
+      return bad(name, "must be a number of " + shortest(low) + ".." + shortest(high));
+    value = number;
+    return {};
+  }
+
   // One of the words.
   Status word(const char* name, const std::vector<std::string>& words, std::string& value) {
     const wire::AttributeT* option = find(name);
@@ -96,6 +115,10 @@ class OptionReader {
   static std::string short_text(double number) {
     char digits[32];
     return {digits, std::to_chars(digits, digits + sizeof digits, number).ptr};
+  }
+  static std::string shortest(double value) {
+    char text[32];
+    return {text, std::to_chars(text, text + sizeof text, value).ptr};
   }
   Status bad(const char* name, const std::string& rule) const {
     return invalid_argument("policy " + policy_ + ": option '" + name + "' " + rule);

@@ -12,6 +12,7 @@ namespace {
 Result<SpaceKnob> read_knob(const wire::KnobT& message) {
   SpaceKnob knob;
   knob.name = message.name;
+  knob.category = static_cast<uint8_t>(message.category);
   knob.ordered = message.type == wire::KnobType::Integer;
   knob.values = message.values;
   if (knob.values.empty()) return invalid_argument("knob '" + knob.name + "' has no values");

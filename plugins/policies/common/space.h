@@ -17,6 +17,7 @@ using Point = std::vector<uint32_t>;
 
 struct SpaceKnob {
   std::string name;
+  uint8_t category = 0;         // the section of plans that it belongs to
   bool ordered = false;         // an integer knob: values between two values make sense
   std::vector<int64_t> values;  // the domain in the surface's order
   std::vector<uint32_t> rank;   // of each value when sorted by size

@@ -19,6 +19,7 @@ struct TestKnob {
   std::string name;
   std::vector<int64_t> values;
   wire::KnobType type = wire::KnobType::Integer;
+  wire::Category category = wire::Category::Algorithm;
 };
 using Values = std::vector<int64_t>;
 
@@ -27,6 +28,7 @@ struct TestSurface {
   bool catalog = false;
   std::function<bool(const Values&)> legal = [](const Values&) { return true; };
   std::function<double(const Values&)> latency;
+  std::function<double(const Values&)> cost;  // of a catalog: the target's estimate; none = it has none
 
   // All legal value tuples, the last knob fastest.
   std::vector<Values> legal_points() const {
@@ -71,12 +73,16 @@ struct TestSurface {
       auto message = std::make_unique<wire::KnobT>();
       message->name = knob.name;
       message->type = knob.type;
+      message->category = knob.category;
       message->values = knob.values;
       context.surface->knobs.push_back(std::move(message));
     }
-    if (catalog)
-      for (const Values& values : legal_points())
+    if (catalog) {
+      for (const Values& values : legal_points()) {
         context.surface->catalog.insert(context.surface->catalog.end(), values.begin(), values.end());
+        if (cost) context.static_costs.push_back(cost(values));
+      }
+    }
     context.candidate0 = plan(candidate0);
     context.candidate0_latency = latency(candidate0);
     context.seed = seed;
@@ -123,7 +129,7 @@ struct TestSearch {
         if (assignment->knob == knob.name) values.push_back(assignment->value);
     return values;
   }
-  wire::FeedbackT answer(const Values& values, size_t budget) {
+  wire::FeedbackT answer(const Values& values) {
     wire::FeedbackT item;
     if (!surface.legal(values)) {
       item.outcome = wire::Outcome::RejectedIllegal;
@@ -131,10 +137,11 @@ struct TestSearch {
     }
     item.plan = surface.plan(values);
     item.latency = surface.latency(values);
+    if (surface.cost) item.static_cost = surface.cost(values);
     if (known.count(values) != 0) {
       item.outcome = wire::Outcome::RejectedDuplicate;
       ++duplicates;
-    } else if (history.size() < budget) {
+    } else {
       known[values] = item.latency;
       history.push_back(values);
     }
@@ -151,8 +158,9 @@ struct TestSearch {
     if (stopped) return false;
     wire::FeedbackBatchT feedback;
     for (const auto& intent : proposal->intents) {
+      if (history.size() >= budget) break;  // the rest is not looked at, as by the host
       requested.push_back(values_of(*intent));
-      feedback.items.push_back(std::make_unique<wire::FeedbackT>(answer(requested.back(), budget)));
+      feedback.items.push_back(std::make_unique<wire::FeedbackT>(answer(requested.back())));
     }
     const Status status = policy->observe(no_call(), feedback);
     if (!status.ok()) throw std::runtime_error(status.message());
