@@ -163,10 +163,7 @@ Result<Data> collect(const history::History& history, std::span<const int64_t> i
       ZB_ASSIGN(history::Job job, history.job(view.run.job));
       data.jobs.push_back(std::move(job));
     }
-    if (view.verified()) {
-      view.steps.push_back({0, view.run.candidate0_latency});
-      plans[place->second].emplace(view.run.candidate0_plan, view.run.candidate0_latency);
-    }
+    if (view.verified()) view.steps.push_back({0, view.run.candidate0_latency});
     if (Status status = read_trials(data, view, plans[place->second]); !status.ok() && data.trials.ok())
       data.trials = std::move(status).with_prefix(fmt::format("run {}", view.run.id));
     if (auto outcomes = history.outcomes(view.run.id); outcomes.ok()) view.outcomes = *std::move(outcomes);

@@ -56,7 +56,8 @@ struct Group {
   history::Problem problem;
   std::vector<size_t> runs;  // indices into Data::runs
   size_t best = 0;           // the run with the lowest latency, of those the first
-  // Distinct plans that were verified, with their latency, sorted by hash.
+  // Distinct plans that trials verified, with their latency, sorted by hash. Without Candidate-0, which is
+  // the measure of the others.
   std::vector<std::pair<std::string, uint64_t>> plans;
 
   double candidate0 = 0, best_latency = 0;  // 0 = nothing was verified

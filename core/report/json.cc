@@ -119,7 +119,7 @@ Result<std::string> json_report(const history::History& history, std::span<const
                        {"title", options.title},
                        {"policies", data.policies},
                        {"workloads", workloads}};
-  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return report.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace zomboss::report

@@ -39,7 +39,7 @@ std::string knob_chart(const KnobEffect& effect, double low, double high) {
     svg.line(x(tick), frame.top, x(tick), frame.bottom, "grid");
     svg.text(x(tick), frame.bottom + 16, short_number(tick), "tick small", "middle");
   }
-  svg.line(x(1), frame.top, x(1), frame.bottom, "level");
+  if (x.low() <= 1 && x.high() >= 1) svg.line(x(1), frame.top, x(1), frame.bottom, "level");
   double best = values.front().median;
   for (const ValueEffect& value : values) best = std::min(best, value.median);
   for (size_t i = 0; i < values.size(); ++i) {
@@ -68,7 +68,7 @@ Result<std::string> group_knobs(const Data& data, const Group& group) {
   if (effects.varied.empty())
     return nothing(fmt::format("All {} that were verified have the same value for every knob.",
                                count_text(effects.plans, "plan", "plans")));
-  double low = 1, high = 1;
+  double low = effects.varied[0].values[0].best, high = low;
   for (const KnobEffect& effect : effects.varied) {
     for (const ValueEffect& value : effect.values) {
       low = std::min(low, value.best);
@@ -91,7 +91,8 @@ Result<std::string> group_knobs(const Data& data, const Group& group) {
   }
   out += "</div>";
   std::string words = fmt::format(
-      "Verified latency relative to Candidate-0 (dashed line, 1), lower is better: the dot is the median, "
+      "Verified latency relative to Candidate-0 (1, the dashed line where it is in view), lower is better: "
+      "the dot is the median, "
       "filled for the "
       "lowest, the line reaches from the best to the worst. From {} of {}. The other knobs vary along; read "
       "it as a "

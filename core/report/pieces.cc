@@ -40,14 +40,15 @@ std::string table_twin(const std::vector<std::string>& head,
 }
 
 Result<std::string> for_each_group(const Data& data,
-                                   const std::function<Result<std::string>(const Group&)>& make) {
+                                   const std::function<Result<std::string>(const Group&)>& make,
+                                   bool open_first) {
   if (data.groups.size() == 1) return make(data.groups[0]);
   std::string out;
   for (const Group& group : data.groups) {
     auto inside = make(group);
     out += fmt::format(
         "<details class=\"group\"{}><summary><b>{}</b><span>{}</span></summary>{}</details>",
-        &group == &data.groups[0] ? " open" : "", escape(group.name),
+        open_first && &group == &data.groups[0] ? " open" : "", escape(group.name),
         group.best_latency > 0 ? latency_text(group.best_latency, escape(group.problem.unit)) + ", " +
                                      ratio_text(group.speedup()) + " over Candidate-0"
                                : "nothing verified",

@@ -13,10 +13,34 @@ namespace {
 
 std::string amount(double value, const std::string& unit) {
   if (unit == "bytes") return format_bytes(static_cast<int64_t>(value));
-  return grouped(value, 0) + (unit.empty() ? "" : " " + escape(unit));
+  return grouped(value, 0) + (unit.empty() ? "" : " " + unit);
 }
 
-std::string occupancy(const Json& memories) {
+// A rule as its target states it: "{needs:bytes}", "{available}" and "{knob}" stand for numbers of this plan.
+std::string filled_rule(const std::string& rule, double needs, double available,
+                        const std::vector<Decision>& plan) {
+  std::string out;
+  for (size_t at = 0; at < rule.size();) {
+    const size_t end = rule[at] == '{' ? rule.find('}', at) : std::string::npos;
+    if (end == std::string::npos) {
+      out += rule[at++];
+      continue;
+    }
+    const size_t colon = std::min(rule.find(':', at), end);
+    const std::string name = rule.substr(at + 1, colon - at - 1);
+    const std::string unit = colon < end ? rule.substr(colon + 1, end - colon - 1) : "";
+    const auto decision =
+        std::find_if(plan.begin(), plan.end(), [&](const Decision& one) { return one.knob == name; });
+    if (name == "needs" || name == "available")
+      out += amount(name == "needs" ? needs : available, unit);
+    else
+      out += decision == plan.end() ? rule.substr(at, end - at + 1) : decision->value;
+    at = end + 1;
+  }
+  return out;
+}
+
+std::string occupancy(const Json& memories, const std::vector<Decision>& plan) {
   if (!memories.is_array() || memories.empty()) return nothing("The run keeps no occupancy of the memories.");
   std::string out = "<div class=\"memories\">";
   std::vector<std::vector<std::string>> rows;
@@ -26,16 +50,16 @@ std::string occupancy(const Json& memories) {
     const std::string unit = text_of(member(memory, "unit"));
     const double share = available > 0 ? needs / available : 0;
     const std::string name = escape(text_of(member(memory, "name")));
+    const std::string rule = filled_rule(text_of(member(memory, "rule")), needs, available, plan);
     out += fmt::format(
         "<div class=\"memory\"><div class=\"names\"><b>{}</b><span>{} of {}</span><span "
         "class=\"share\">{}</span></div>"
         "<div class=\"track\"><div class=\"{}\" style=\"width:{:.2f}%\"></div></div><div "
         "class=\"rule\">{}</div></div>",
-        name, amount(needs, unit), amount(available, unit), percent_text(share),
-        share > 1 ? "fill over" : "fill", std::clamp(100 * share, 0.0, 100.0),
-        escape(elide(text_of(member(memory, "rule")), 200)));
-    rows.push_back({name, escape(text_of(member(memory, "rule"))), amount(needs, unit),
-                    amount(available, unit), percent_text(share)});
+        name, escape(amount(needs, unit)), escape(amount(available, unit)), percent_text(share),
+        share > 1 ? "fill over" : "fill", std::clamp(100 * share, 0.0, 100.0), escape(elide(rule, 240)));
+    rows.push_back({name, escape(rule), escape(amount(needs, unit)), escape(amount(available, unit)),
+                    percent_text(share)});
   }
   return out + "</div>" + table_twin({"Memory", "Rule", "Needs", "Available", "Share"}, rows, 2);
 }
@@ -135,7 +159,7 @@ Result<std::string> group_plan(const Data& data, const Group& group) {
   } else {
     out += fmt::format(
         "<div class=\"two\"><div><h3>Loop nest</h3>{}</div><div><h3>Memory occupancy</h3>{}</div></div>",
-        loop_nest(member(incumbent, "loop_nest")), occupancy(member(incumbent, "occupancy")));
+        loop_nest(member(incumbent, "loop_nest")), occupancy(member(incumbent, "occupancy"), plan));
   }
   out += "<h3>Decisions</h3>" + decisions(plan, stored_decisions(data, group, best.candidate0_plan));
   return out + counters(member(incumbent, "counters"));

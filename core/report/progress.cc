@@ -223,14 +223,70 @@ std::string mean_chart(const Data& data) {
          table_twin({"Policy", "Workloads", "at 10 %", "at 25 %", "at half", "at the end"}, rows);
 }
 
+// All workloads at a glance: latency relative to Candidate-0, medians alone.
+std::string small_charts(const Data& data) {
+  constexpr size_t kCharts = 60;
+  double low = 1, last = 1;
+  std::vector<std::pair<const Group*, std::vector<Line>>> charts;
+  for (const Group& group : data.groups) {
+    std::vector<Line> lines = lines_of(data, group);
+    if (lines.empty() || charts.size() >= kCharts) continue;
+    for (const Line& line : lines) {
+      low = std::min(low, line.curve.median.back() / group.candidate0);
+      last = std::max(last, line.curve.evaluation.back());
+    }
+    charts.emplace_back(&group, std::move(lines));
+  }
+  std::string out = "<div class=\"minis\">";
+  for (const auto& [group, lines] : charts) {
+    const Frame frame{34, 8, 228, 104};
+    const Scale x = Scale::linear(0, last, frame.left, frame.right, false);
+    const Scale y = Scale::fitting(low, 1, frame.bottom, frame.top);
+    Svg svg(236, 124, "Best so far of " + group->name + ", relative to Candidate-0");
+    for (const double tick : y.ticks()) {
+      svg.line(frame.left, y(tick), frame.right, y(tick), "grid");
+      svg.text(frame.left - 6, y(tick) + 4, short_number(tick), "tick small", "end");
+    }
+    for (const auto& [name, level] :
+         {std::pair("baseline", group->baseline), std::pair("lower bound", group->bound)}) {
+      const double share = level.value_or(0) / group->candidate0;
+      if (share >= y.low() && share <= y.high())
+        svg.line(frame.left, y(share), frame.right, y(share), "level");
+    }
+    svg.line(frame.left, frame.bottom, frame.right, frame.bottom, "axis");
+    svg.text(frame.right, frame.bottom + 15, short_number(last), "tick small", "end");
+    for (const Line& line : lines) {
+      std::vector<double> xs, ys;
+      for (size_t i = 0; i < line.curve.evaluation.size(); ++i) {
+        xs.push_back(x(line.curve.evaluation[i]));
+        ys.push_back(y(line.curve.median[i] / group->candidate0));
+      }
+      svg.path(step_path(xs, ys, xs.back()), "line thin " + policy_class(line.policy));
+    }
+    out += fmt::format("<div><h4>{}<small>{}</small></h4>{}</div>", escape(elide(group->name, 24)),
+                       ratio_text(group->speedup()), svg.finish());
+  }
+  std::vector<std::pair<std::string, std::string>> entries;
+  for (size_t policy = 0; policy < data.policies.size(); ++policy)
+    entries.emplace_back(policy_class(policy), data.policies[policy]);
+  out = "<h3>Each workload</h3>" + legend(entries) + out + "</div>";
+  out += note(
+      "Latency relative to Candidate-0 against evaluations, the medians over seeds; dashed: baseline and "
+      "lower "
+      "bound, where they are in view. In the corner: the best speed-up. Large, with their tables:");
+  if (data.groups.size() > kCharts) out += note(fmt::format("The first {} workloads.", kCharts));
+  return out;
+}
+
 }  // namespace
 
 Result<std::string> progress_section(const Data& data) {
   ZB_TRY(data.trials);
   if (data.groups.size() == 1) return group_chart(data, data.groups[0]);
   ZB_ASSIGN(const std::string each,
-            for_each_group(data, [&](const Group& group) { return group_chart(data, group); }));
-  return mean_chart(data) + each;
+            for_each_group(
+                data, [&](const Group& group) { return group_chart(data, group); }, false));
+  return mean_chart(data) + small_charts(data) + "<div class=\"groups\">" + each + "</div>";
 }
 
 }  // namespace zomboss::report

@@ -59,9 +59,22 @@ std::string quoted_argument(const std::string& argument) {
   return out + "'";
 }
 
-std::string pretty(const std::string& json) {
-  const Json value = parse_json(json);
-  return value.is_null() ? json : value.dump(2, ' ', false, Json::error_handler_t::replace);
+// A list of {"key", "value", "origin"} is a table; anything else is shown as it is.
+std::string configuration(const std::string& text) {
+  const Json json = parse_json(text);
+  const bool list = json.is_array() && std::all_of(json.begin(), json.end(), [](const Json& entry) {
+                      return entry.is_object() && entry.contains("key");
+                    });
+  if (!list)
+    return fmt::format(
+        "<pre>{}</pre>",
+        escape(json.is_null() ? text : json.dump(2, ' ', false, Json::error_handler_t::replace)));
+  std::vector<std::vector<std::string>> rows;
+  for (const Json& entry : json)
+    rows.push_back({"<code>" + escape(text_of(member(entry, "key"))) + "</code>",
+                    "<code>" + escape(text_of(member(entry, "value"))) + "</code>",
+                    escape(text_of(member(entry, "origin")))});
+  return table({"Key", "Value", "Where it comes from"}, rows, 3);
 }
 
 std::string job_part(const history::Job& job) {
@@ -75,8 +88,8 @@ std::string job_part(const history::Job& job) {
     for (const auto& [key, value] : environment.items()) entries.emplace_back(key, text_of(value));
   out += key_values(entries);
   if (!job.configuration.empty() && job.configuration != "{}")
-    out += fmt::format("<details class=\"twin\"><summary>Configuration</summary><pre>{}</pre></details>",
-                       escape(pretty(job.configuration)));
+    out += fmt::format("<details class=\"twin\"><summary>Configuration</summary>{}</details>",
+                       configuration(job.configuration));
   return out;
 }
 

@@ -105,7 +105,9 @@ Json incumbent(const Plan& plan, const Plan& candidate0, double latency, const s
       {"plan", {{"sections", sections_of(plan, candidate0)}, {"hash", "sample"}}},
       {"occupancy",
        {{{"name", "scratchpad"},
-         {"rule", "2 buffers of A and B tiles"},
+         {"rule",
+          "scratchpad needs {needs:bytes}, has {available:bytes}: A tiles of {tile_m} x {tile_k}, "
+          "{buffering} buffering"},
          {"needs", 196608},
          {"available", 262144},
          {"unit", "bytes"}},
@@ -274,7 +276,7 @@ std::vector<int64_t> write_sample(history::History& history, const SampleOptions
                    "--policy",  "hill",
                    "--set",     "search.note=it's <bold> & \"quoted\""};
   job.folder = "/home/user/kernels";
-  job.configuration = R"({"search.evaluations": {"value": 80, "origin": "default"}})";
+  job.configuration = R"([{"key": "search.evaluations", "value": "80", "origin": "built-in"}])";
   job.environment =
       R"({"version": "0.1.0", "compiler": "g++ 12.2.0", "host": "bench-1", "processor": "8-core x86-64"})";
   const auto id = history.create_job(job);

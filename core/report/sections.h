@@ -33,9 +33,10 @@ std::string table(const std::vector<std::string>& head, const std::vector<std::v
                   size_t text_columns = 1);
 std::string table_twin(const std::vector<std::string>& head,
                        const std::vector<std::vector<std::string>>& rows, size_t text_columns = 1);
-// One block for each group: alone as it is, several folded with the first open.
+// One block for each group: alone as it is, several folded.
 Result<std::string> for_each_group(const Data& data,
-                                   const std::function<Result<std::string>(const Group&)>& make);
+                                   const std::function<Result<std::string>(const Group&)>& make,
+                                   bool open_first = true);
 // The colour class of a policy or an outcome, "c0" to "c7" and so on.
 std::string policy_class(size_t policy);
 struct Outcome {

@@ -76,7 +76,8 @@ class DomainOrder {
   std::map<std::string, std::map<std::string, size_t>> order_;
 };
 
-// Share of the variance of log latency that lies between the values.
+// Share of the variance of log latency that lies between the values; many values with few plans each would
+// seem to explain much, so it is adjusted for their number.
 double explained_share(const std::map<std::string, ValueSamples>& values) {
   double sum = 0;
   size_t count = 0;
@@ -95,7 +96,9 @@ double explained_share(const std::map<std::string, ValueSamples>& values) {
     own /= static_cast<double>(samples.relative.size());
     between += static_cast<double>(samples.relative.size()) * (own - mean) * (own - mean);
   }
-  return total > 0 ? between / total : 0;
+  const auto plans = static_cast<double>(count), groups = static_cast<double>(values.size());
+  if (!(total > 0) || count <= values.size()) return 0;
+  return std::clamp(1 - (total - between) / total * (plans - 1) / (plans - groups), 0.0, 1.0);
 }
 
 KnobEffect effect_of(const std::string& section, const std::string& knob, const DomainOrder& order,

@@ -44,7 +44,9 @@ struct ValueEffect {
 struct KnobEffect {
   std::string section, knob;
   std::vector<ValueEffect> values;  // in the order of the domain
-  double explained = 0;             // share of the variance of log latency between its values
+  // Share of the variance of log latency between its values, less what chance would explain (epsilon
+  // squared).
+  double explained = 0;
 };
 struct KnobEffects {
   std::vector<KnobEffect> varied;  // strongest first

@@ -77,6 +77,7 @@ svg .axis{stroke:var(--muted)}
 svg .level{stroke:var(--muted);stroke-dasharray:5 4;stroke-width:1.2}
 svg .leader{stroke-width:1;opacity:.7}
 svg .line{stroke-width:2.2;stroke-linejoin:round}
+svg .line.thin{stroke-width:1.7}
 svg .band{stroke:none;opacity:.15}
 svg .lane{fill:var(--lane)}
 svg .range{stroke:var(--muted);stroke-width:1.4}
@@ -110,6 +111,7 @@ svg text.inside.o-illegal,svg text.inside.o-crash{fill:var(--on-grey)}
 table{border-collapse:collapse;width:100%;font-size:13.5px;font-variant-numeric:tabular-nums}
 th{font-weight:600;color:var(--muted);text-align:left;vertical-align:bottom;font-size:12.5px}
 th,td{padding:7px 14px 7px 0;border-bottom:1px solid var(--rule);vertical-align:top}
+@media (max-width:860px){.scroll table{min-width:560px}}
 td code,td pre{overflow-wrap:anywhere}
 th:first-child,td:first-child{min-width:110px}
 td.n{white-space:nowrap}
@@ -121,7 +123,7 @@ details.twin{margin:14px 0 0;font-size:13.5px}
 summary{cursor:pointer;color:var(--accent)}
 details.twin>summary{width:max-content;max-width:100%}
 details.twin[open]>summary{margin-bottom:8px}
-details.group{border-top:1px solid var(--rule);padding:12px 0}
+details.group{border-top:1px solid var(--rule);padding:8px 0}
 details.group:last-child{padding-bottom:0}
 .twin+details.group{margin-top:20px}
 details.group>summary{display:flex;justify-content:space-between;gap:20px;color:var(--ink)}
@@ -134,6 +136,9 @@ details.group[open]>summary{margin-bottom:14px}
 .panel{border-top:1px solid var(--rule);padding-top:10px}
 .panel .share{display:flex;justify-content:space-between;font-size:12px;color:var(--muted)}
 .panel svg{display:block;width:100%;max-width:360px;height:auto}
+.minis{display:grid;grid-template-columns:repeat(auto-fill,minmax(210px,1fr));gap:18px 26px;margin-top:12px}
+.minis svg{display:block;width:100%;max-width:290px;height:auto}
+.groups{margin-top:10px}
 .two{display:grid;grid-template-columns:minmax(0,1.15fr) minmax(0,1fr);gap:8px 44px}
 .nest{display:table;min-width:100%;padding:10px 0;border-radius:8px;background:var(--lane);font-size:13px}
 .loop{display:table-row}

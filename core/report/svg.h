@@ -15,7 +15,7 @@ class Scale {
   // The domain grows to the next round numbers when `round` is set.
   static Scale linear(double low, double high, double from, double to, bool round = true);
   static Scale logarithmic(double low, double high, double from, double to);
-  // Logarithmic when the values span more than a factor of six.
+  // Logarithmic when the values span more than a factor of four.
   static Scale fitting(double low, double high, double from, double to);
 
   double operator()(double value) const;  // clamped to the pixel range

@@ -35,7 +35,7 @@ TEST(Scale, EveryRangeHasAFewTicksThatDoNotTouch) {
 }
 
 TEST(Scale, WideRangesAreLogarithmic) {
-  EXPECT_FALSE(Scale::fitting(20, 100, 0, 300).is_logarithmic());
+  EXPECT_FALSE(Scale::fitting(30, 100, 0, 300).is_logarithmic());
   const Scale scale = Scale::fitting(10, 1000, 300, 0);
   EXPECT_TRUE(scale.is_logarithmic());
   EXPECT_NEAR(scale(100), 150, 1e-9);

@@ -31,12 +31,43 @@ std::vector<Span> spans_of(const Json& engine) {
   return spans;
 }
 
-void draw_spans(Svg& svg, const std::vector<Span>& spans, const Scale& x, double y, double height,
-                const std::string& classes, const std::string& unit) {
+// The time in which at least one span runs; commands in flight overlap.
+double covered_time(std::vector<Span> spans) {
+  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.start < b.start; });
+  double covered = 0, until = 0;
   for (const Span& span : spans) {
+    covered += std::max(0.0, span.end - std::max(span.start, until));
+    until = std::max(until, span.end);
+  }
+  return covered;
+}
+
+// Spans that overlap stand above each other, in up to four rows.
+void draw_spans(Svg& svg, std::vector<Span> spans, const Scale& x, double y, double height,
+                const std::string& classes, const std::string& unit) {
+  constexpr size_t kRows = 4;
+  std::stable_sort(spans.begin(), spans.end(),
+                   [](const Span& a, const Span& b) { return a.start < b.start; });
+  std::vector<double> free_from;  // of each row
+  std::vector<size_t> row_of;
+  for (const Span& span : spans) {
+    size_t row = 0;
+    while (row < free_from.size() && free_from[row] > span.start) ++row;
+    if (row == free_from.size() && row < kRows) free_from.push_back(0);
+    row = std::min(row, kRows - 1);
+    free_from[row] = std::max(free_from[row], span.end);
+    row_of.push_back(row);
+  }
+  const double row_height = height / static_cast<double>(std::max<size_t>(free_from.size(), 1));
+  for (size_t i = 0; i < spans.size(); ++i) {
+    const Span& span = spans[i];
     const std::string title = fmt::format("{}{}{} to {}", span.label, span.label.empty() ? "" : ": ",
                                           latency_text(span.start, ""), latency_text(span.end, unit));
-    svg.rect(x(span.start), y, std::max(x(span.end) - x(span.start) - 0.4, 0.6), height, classes, title, 1);
+    const double width = x(span.end) - x(span.start);
+    // A gap between neighbours as long as there is room for one.
+    svg.rect(x(span.start), y + row_height * static_cast<double>(row_of[i]),
+             std::max(width - (width > 2 ? 0.7 : 0), 0.6), row_height - (free_from.size() > 1 ? 1 : 0),
+             classes, title, width > 4 ? 1 : 0);
   }
 }
 
@@ -98,9 +129,9 @@ Result<std::string> group_timeline(const Data& data, const Group& group) {
   for (size_t i = 0; i < engines.size(); ++i) {
     const double y = frame.top + kRow * static_cast<double>(i) + 6;
     const std::string name = text_of(member(engines[i], "name"));
-    double covered = 0;
-    for (const Span& span : spans[i]) covered += span.end - span.start;
-    const double busy = number_of(member(engines[i], "busy")).value_or(covered);
+    // What the simulator calls busy may count overlapping commands several times.
+    const double stated = number_of(member(engines[i], "busy")).value_or(end + 1);
+    const double busy = stated <= end ? stated : covered_time(spans[i]);
     svg.rect(frame.left, y, frame.right - frame.left, kRow - 12, "lane");
     if (spans[i].size() > kSpans) {
       sliced = true;

@@ -72,7 +72,7 @@ std::string best_table(const Data& data, const Group& group) {
 
 Result<std::string> group_trials(const Data& data, const Group& group) {
   size_t total = 0;
-  double last = 1, low = group.candidate0, high = group.candidate0;
+  double last = 1, low = 0, high = 0;      // of verified trials; Candidate-0 may be far away
   std::set<std::pair<int, size_t>> lanes;  // by stage; outcomes without a place of their own in the plot
   for (const size_t index : group.runs) {
     for (const Point& point : data.runs[index].points) {
@@ -82,12 +82,20 @@ Result<std::string> group_trials(const Data& data, const Group& group) {
       if (name != "valid") {
         lanes.insert({-outcome_of(name).order, point.outcome});
       } else if (point.latency != 0) {
-        low = std::min(low, static_cast<double>(point.latency));
-        high = std::max(high, static_cast<double>(point.latency));
+        const auto latency = static_cast<double>(point.latency);
+        low = low == 0 ? latency : std::min(low, latency);
+        high = std::max(high, latency);
       }
     }
   }
   if (total == 0) return nothing("The runs have no trials yet.");
+  if (low == 0) low = high = group.candidate0;
+  const bool near = group.candidate0 > 0 && group.candidate0 < high + 1.5 * (high - low) &&
+                    group.candidate0 > low - 1.5 * (high - low);
+  if (near) {
+    low = std::min(low, group.candidate0);
+    high = std::max(high, group.candidate0);
+  }
   constexpr double kLane = 22;
   const Frame frame{150, 44, 976, 330};
   const double lanes_top = frame.bottom + 14;
@@ -100,7 +108,7 @@ Result<std::string> group_trials(const Data& data, const Group& group) {
   const Frame outer{frame.left, frame.top, frame.right, lanes.empty() ? frame.bottom : lanes_bottom};
   draw_axes(svg, outer, x, y, "Trials of each run, in order",
             "Latency, " + group.problem.unit + (y.is_logarithmic() ? " (logarithmic)" : ""));
-  if (group.candidate0 > 0) {
+  if (near) {
     svg.line(frame.left, y(group.candidate0), frame.right, y(group.candidate0), "level");
     svg.text(frame.right, y(group.candidate0) - 6, "Candidate-0", "tick halo", "end");
   }
@@ -136,8 +144,11 @@ Result<std::string> group_trials(const Data& data, const Group& group) {
     svg.text(frame.left - 10, lane_y + kLane / 2 + 4, elide(name, 20), "tick", "end");
     lane_y += kLane;
   }
-  std::string words =
-      "Rings are new bests. Below: trials without a latency of their own, one lane for each outcome.";
+  std::string words = "Rings are new bests.";
+  if (!lanes.empty()) words += " Below: trials without a latency of their own, one lane for each outcome.";
+  if (group.candidate0 > 0 && !near)
+    words += fmt::format(" Candidate-0, {}, is out of view.",
+                         latency_text(group.candidate0, escape(group.problem.unit)));
   if (verified.size() + best.size() < shown_of)
     words += fmt::format(
         " {} verified trials are drawn as {} points; where many fall together, the fastest stands for "
