@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "core/history/testing.h"
 #include "core/report/data.h"
 #include "core/report/sample.h"
@@ -186,6 +189,81 @@ TEST(Report, DamagedDocumentsCostTheirSectionAlone) {
     EXPECT_TRUE(has(section_of(html, "progress"), "<svg")) << document;
     EXPECT_TRUE(has(section_of(html, "timeline"), "class=\"nothing\"")) << document;
   }
+}
+
+// A report of the first sample run with this incumbent.
+std::string with_incumbent(const std::string& document) {
+  SampleOptions options = small();
+  options.policies = {"hill"};
+  options.seeds = 1;
+  const Sample sample(options);
+  EXPECT_TRUE(sample.history->set_document(sample.runs[0], "incumbent", document).ok());
+  return sample.html();
+}
+
+TEST(Report, RulesAreShownWithThePlansNumbers) {
+  const std::string html =
+      with_incumbent(R"({"plan": {"sections": {"matrix decomposition": {"tile_m": {"value": "64"}}}},
+    "occupancy": [{"name": "spad", "rule": "needs {needs:bytes} of {available:bytes}: {tile_m} rows, {other}, {open",
+                   "needs": 3072, "available": 2048, "unit": "bytes"}]})");
+  const std::string plan = section_of(html, "plan");
+  EXPECT_TRUE(has(plan, "needs 3 KiB of 2 KiB: 64 rows, {other}, {open")) << plan;
+  EXPECT_TRUE(has(plan, "fill over"));
+  EXPECT_TRUE(has(plan, "150.0 %"));
+  EXPECT_TRUE(has(plan, "width:100.00%"));
+}
+
+TEST(Report, OverlappingSpansCountOnceAndStandAboveEachOther) {
+  const std::string html = with_incumbent(R"({"timeline": {"unit": "cycles", "end": 100, "engines": [
+    {"name": "ex", "busy": 150, "spans": [[0, 50, "a"], [10, 60, "b"], [70, 90, "c"]]},
+    {"name": "idle", "busy": 0, "spans": []}]}})");
+  const std::string timeline = section_of(html, "timeline");
+  EXPECT_TRUE(
+      has(timeline, "<td class=\"n\">80 cycles</td><td class=\"n\">80.0 %</td><td class=\"n\">3</td>"))
+      << timeline;
+  EXPECT_TRUE(has(timeline, "<td class=\"n\">0 cycles</td><td class=\"n\">0.0 %</td>"));
+  EXPECT_TRUE(has(timeline, "<title>b: 10 to 60 cycles</title>"));
+}
+
+TEST(Report, ManySpansAreDrawnAsSlices) {
+  Json spans = Json::array();
+  for (int i = 0; i < 100'000; ++i) spans.push_back({i * 10, i * 10 + (i < 50'000 ? 10 : 5), "x"});
+  const Json document = {
+      {"timeline",
+       {{"unit", "cycles"}, {"end", 1'000'000}, {"engines", {{{"name", "ex"}, {"spans", spans}}}}}}};
+  const std::string timeline = section_of(with_incumbent(document.dump()), "timeline");
+  EXPECT_LT(timeline.size(), 100'000u);
+  EXPECT_TRUE(has(timeline, "opacity=\"0.50\""));  // the half that is half busy
+  EXPECT_TRUE(has(timeline, "75.0 %"));
+}
+
+TEST(Report, DamagedTrialsCostTheirSectionsAlone) {
+  SampleOptions options = small();
+  options.evaluations = 400;
+  Sample sample(options);
+  sample.history.reset();  // writes its log into the file
+  const std::string copy = sample.folder.file("copy.db");
+  std::filesystem::copy_file(sample.folder.file("history.db"), copy);
+  // The pages in which the trials' reasons stand are overwritten.
+  std::fstream file(copy, std::ios::in | std::ios::out | std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  size_t damaged = 0;
+  for (size_t page = 4096; page + 4096 <= bytes.size(); page += 4096) {
+    if (bytes.substr(page, 4096).find("has 256 KiB") == std::string::npos) continue;
+    file.seekp(static_cast<std::streamoff>(page));
+    file << std::string(200, '\xa5');
+    ++damaged;
+  }
+  file.close();
+  ASSERT_GT(damaged, 0u);
+  auto history = history::History::open(copy, history::Access::kReadOnly);
+  ASSERT_TRUE(history.ok()) << history.status().message();
+  const auto html = html_report(**history, sample.runs, {});
+  ASSERT_TRUE(html.ok()) << html.status().message();
+  expect_balanced(*html);
+  EXPECT_TRUE(has(section_of(*html, "trials"), "could not be made: run 1"));
+  EXPECT_TRUE(has(section_of(*html, "summary"), "Speed-up over Candidate-0"));
+  EXPECT_TRUE(has(section_of(*html, "reproduce"), "zomboss compile"));
 }
 
 TEST(Report, NamesAreText) {
