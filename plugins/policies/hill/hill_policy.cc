@@ -55,7 +55,7 @@ Status HillPolicy::start(sdk::Call&, const wire::SearchContextT& context) {
   state_.latency = context.candidate0_latency;
   state_.visited = {space_.start};
   state_.effects = Effects(space_);
-  state_.evaluated = {{space_.start, cost_of(space_.start), context.candidate0_latency}};
+  if (space_.catalog) state_.evaluated = {{space_.start, cost_of(space_.start), context.candidate0_latency}};
   return {};
 }
 
@@ -161,7 +161,7 @@ Result<wire::ProposalT> HillPolicy::propose(sdk::Call&, const wire::SearchStateT
   if (space_.knobs.empty()) return failed_precondition("propose was called before start");
   const size_t wanted = std::min(static_cast<size_t>(batch_), std::max<size_t>(1, state.evaluations_left));
   for (;;) {
-    std::vector<Point> open = improvement_ == Improvement::kExpected ? promising(wanted) : neighbours();
+    std::vector<Point> open = forecasts() ? promising(wanted) : neighbours();
     if (!open.empty()) {
       if (open.size() > wanted) open.resize(wanted);
       const auto changed = changed_knobs(open[0], state_.current);
@@ -192,7 +192,7 @@ void HillPolicy::answer(const Point& realized, const wire::FeedbackT& item) {
   if (changed.size() == 1 && item.outcome < wire::Outcome::RejectedDuplicate)
     state_.effects.learn(changed[0], state_.current[changed[0]], realized[changed[0]],
                          valid ? item.latency / state_.latency : kFailedRatio);
-  if (item.outcome < wire::Outcome::RejectedDuplicate)
+  if (space_.catalog && item.outcome < wire::Outcome::RejectedDuplicate)
     state_.evaluated.push_back(
         {realized, cost_of(realized), valid ? item.latency : kFailedRatio * state_.latency});
   if (!valid) return;

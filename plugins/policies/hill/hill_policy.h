@@ -1,17 +1,19 @@
 // Hill climbing from Candidate-0: evaluate the most promising point that was not visited, stand where it is
-// best. A forecast learned from all evaluations, and from the target's static costs where it has some, says
-// what is promising (forecast.h). On a catalog any row may be next, the statically best one first. On a
-// conditional surface those are the points that differ from the current one in a single decision; at a local
-// optimum the climb restarts from a random point that was not visited, and it stops when its restarts are
-// used up.
+// best.
+//
+// Of a catalog any row may be next. A forecast learned from all evaluations, and from the target's static
+// costs where it has some, says what a row is expected to gain (forecast.h); the statically best row is the
+// first. Of a conditional surface the next point differs from the current one in a single decision; what
+// changed decisions did so far says which one (effects.h). At a local optimum the climb restarts from a
+// random point that was not visited, and it stops when its restarts are used up.
 //
 // Options:
 //   improvement  "expected": as above (default)
-//                "first": classical: neighbours alone, on a catalog too (rows at the least Hamming distance),
-//                in the order of what changed decisions did so far (effects.h); go on from the first better
-//                one "best": the same, but try all neighbours, take the best
-//   reach        before a restart, also try neighbours of up to this many decisions (1..4, default 2; of a
-//                catalog with "first" only)
+//                "first": neighbours alone on a catalog, too: rows at the least Hamming distance;
+//                go on from the first better one
+//                "best": the same, but try all neighbours and take the best
+//   reach        before a restart, also try neighbours of up to this many decisions (1..4,
+//                default 2; of a catalog with "first" only)
 //   restarts     how many (0..1000000, default 1000000)
 //   batch        points of one proposal (1..64, default 1). More of them use more workers and learn less per
 //                evaluation; the result depends on it, but never on the number of workers
@@ -49,8 +51,7 @@ struct HillState {
   uint64_t restarts = 0;       // done
   uint64_t random_position = 0;
   Effects effects;
-  std::vector<Evaluated>
-      evaluated;  // improvement = expected: Candidate-0 first, failures with a high latency
+  std::vector<Evaluated> evaluated;  // of a catalog: Candidate-0 first, failures with a high latency
 };
 
 std::string save_state(const Space& space, const HillState& state);
@@ -69,7 +70,8 @@ class HillPolicy {
  private:
   enum class Improvement : uint8_t { kExpected, kFirst, kBest };
 
-  std::vector<Point> promising(size_t wanted) const;  // improvement = expected: the next points
+  bool forecasts() const { return improvement_ == Improvement::kExpected && space_.catalog; }
+  std::vector<Point> promising(size_t wanted) const;  // by the forecast
   std::vector<Evaluated> candidates() const;          // what they are chosen from; latency unset
   Forecast forecast() const;
   double cost_of(const Point& point) const;

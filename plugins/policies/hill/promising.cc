@@ -34,14 +34,10 @@ Forecast HillPolicy::forecast() const {
   return forecast;
 }
 
-// Unvisited points: of a catalog its rows, of very many those with the lowest cost or, without costs, the
+// Unvisited rows: of very many those with the lowest cost or, without costs, the
 // nearest ones.
 std::vector<Evaluated> HillPolicy::candidates() const {
   std::vector<Evaluated> found;
-  if (!space_.catalog) {
-    for (Point& point : free_neighbours()) found.push_back({std::move(point), 0, 0});
-    return found;
-  }
   std::vector<std::pair<double, size_t>> open;  // key to be small, row
   for (size_t row = 0; row < space_.rows.size(); ++row) {
     if (state_.visited.count(space_.rows[row]) != 0) continue;
