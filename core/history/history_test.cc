@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <regex>
 
 #include "core/history/database.h"
 #include "core/history/schema.h"
@@ -28,8 +27,13 @@ std::unique_ptr<History> open(const std::string& path, Access access = Access::k
   return history.ok() ? *std::move(history) : nullptr;
 }
 
+// "2026-01-31T12:00:00Z"
 bool is_time(const std::string& text) {
-  return std::regex_match(text, std::regex(R"(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ)"));
+  const std::string form = "dddd-dd-ddTdd:dd:ddZ";
+  if (text.size() != form.size()) return false;
+  for (size_t i = 0; i < form.size(); ++i)
+    if (form[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != form[i]) return false;
+  return text > "2026";
 }
 
 TEST(HistoryOpen, MakesTheFoldersAboveTheFile) {
