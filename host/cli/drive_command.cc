@@ -18,7 +18,7 @@ namespace {
 
 // One line of JSON on stdout, at once.
 void say(const Json& json) {
-  fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}\n", dump_json(json));
   std::fflush(stdout);
 }
 

@@ -135,6 +135,10 @@ Result<mapping::Intent> intent_of_plan_document(const mapping::Surface& surface,
   return intent;
 }
 
+std::string dump_json(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 void print_json(const Json& json) {
   // Text that is no UTF-8 (a file name, say) is replaced rather than thrown over.
   fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));

@@ -23,6 +23,8 @@ Json plan_document(const mapping::Surface& surface, const mapping::Plan& plan);
 // All decisions of a plan file as hard assignments. Errors name the file and what is wrong.
 Result<mapping::Intent> intent_of_plan_document(const mapping::Surface& surface, const Source& source);
 
+// On one line. Text that is no UTF-8 (what a plugin wrote, say) is replaced rather than thrown over.
+std::string dump_json(const Json& json);
 // One document on stdout, followed by a line end.
 void print_json(const Json& json);
 

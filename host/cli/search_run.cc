@@ -272,7 +272,7 @@ Result<int64_t> open_job(history::History& history, const Session& session, cons
   Json configuration = Json::array();
   for (const auto& [key, value, origin] : session.config().all())
     configuration.push_back({{"key", key}, {"value", value}, {"origin", origin}});
-  job.configuration = configuration.dump(-1, ' ', false, Json::error_handler_t::replace);
+  job.configuration = dump_json(configuration);
   job.environment = environment_json().dump(-1, ' ', false, Json::error_handler_t::replace);
   job.process = ::getpid();
   return history.create_job(job);
@@ -294,8 +294,8 @@ Result<Outcome> search_run(Session& session, Workbench& bench, const Task& task,
   if (place.history != nullptr) {
     ZB_TRY(place.history->add_problem(bench.record()));
     const Json candidate0 = plan_document(*bench.problem().surface, bench.candidate0().plan);
-    ZB_TRY(
-        place.history->add_plan(bench.record().key, bench.candidate0().plan.hash.hex(), candidate0.dump()));
+    ZB_TRY(place.history->add_plan(bench.record().key, bench.candidate0().plan.hash.hex(),
+                                   dump_json(candidate0)));
     ZB_ASSIGN(outcome.run, begin_run(make_run(bench, task, settings, options.budget, policy, place), place));
     inputs.folder = run_folder(*place.history, outcome.run);
     std::error_code error;
@@ -303,10 +303,11 @@ Result<Outcome> search_run(Session& session, Workbench& bench, const Task& task,
     if (error)
       return failed_precondition(
           fmt::format("cannot create the folder {}: {}", inputs.folder, error.message()));
-    ZB_ASSIGN(journal, search::Journal::open(*place.history, bench.record().key, outcome.run,
-                                             [&bench](const mapping::Plan& plan) {
-                                               return plan_document(*bench.problem().surface, plan).dump();
-                                             }));
+    ZB_ASSIGN(journal,
+              search::Journal::open(*place.history, bench.record().key, outcome.run,
+                                    [&bench](const mapping::Plan& plan) {
+                                      return dump_json(plan_document(*bench.problem().surface, plan));
+                                    }));
     inputs.journal = &*journal;
     outcome.history = place.history->path();
   }
@@ -350,7 +351,7 @@ Result<Outcome> search_run(Session& session, Workbench& bench, const Task& task,
   if (place.history != nullptr) {
     const search::Report& report = outcome.report;
     ZB_TRY(place.history->set_document(outcome.run, "incumbent",
-                                       incumbent_json(bench, report.best, outcome.reproduce).dump()));
+                                       dump_json(incumbent_json(bench, report.best, outcome.reproduce))));
     if (saw_everything(bench, report)) {
       ZB_TRY(place.history->set_document(outcome.run, "optimum",
                                          std::to_string(report.best.evaluation.latency)));

@@ -114,9 +114,11 @@ Result<std::unique_ptr<wire::Instance>> Session::instance(const std::string& kin
   for (const std::string& folder : config_.texts("plugins.directories")) source.folders.push_back(folder);
   if (const std::string& list = config_.text("plugins.allow_list"); !list.empty()) source.allow_list = list;
   worker::Limits limits;
-  limits.call_seconds = config_.number("worker.seconds");
+  const bool policy = kind == "policy";
+  limits.call_seconds = config_.number(policy ? "worker.policy_seconds" : "worker.seconds");
   limits.memory = static_cast<uint64_t>(config_.integer("worker.memory")) << 20;
-  limits.kill = &kill_requested();
+  // A proposal that is waited for is made again by a resumed run; an evaluation that runs may finish.
+  limits.kill = policy ? &stop_requested() : &kill_requested();
   return worker::open_remote(
       "/proc/self/exe", source, options, limits, stderr_log(),
       [this](const std::string& kind_of, const std::string& text) { events_.add(kind_of, text); });

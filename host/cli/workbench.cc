@@ -78,7 +78,7 @@ Status Workbench::make_record(Session& session) {
   record_.spec_hash = target_->model().spec_hash;
   record_.workload = problem_.workload.message.name;
   record_.workload_hash = problem_.workload.message.hash;
-  record_.surface = to_json(*problem_.surface).dump(-1, ' ', false, Json::error_handler_t::replace);
+  record_.surface = dump_json(to_json(*problem_.surface));
   record_.unit = candidate0_.evaluation.unit;
   record_.simulator = candidate0_.evaluation.simulation.simulator;
   std::string all;

@@ -5,7 +5,8 @@ CASES = [
     ("gemmini/gemm_c3.hlo", "gemmini", "hill", 12, ["--set", "policy.hill.batch=4"]),
     ("gemmini/linear_c2.hlo", "gemmini", "random", 24, []),
     ("gemmini/gemm_c2.hlo", "gemmini", "genetic", 24, []),
-    ("plena/softmax_c2.hlo", "plena", "genetic", 20, []),
+    ("plena/softmax_c2.hlo", "plena", "genetic", 20,
+     ["--contract", SOURCE + "/workloads/plena/softmax.toml"]),
 ]
 
 with Folder() as folder:
@@ -27,9 +28,9 @@ with Folder() as folder:
     import sqlite3
     database = sqlite3.connect(folder.path + "/.zomboss/history.db")
     tables = [row[0] for row in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-    check("trial" in tables, "the trials are a table")
-    database.execute("UPDATE trial SET latency = latency + 1 WHERE number = 2 AND latency > 0")
-    database.execute("UPDATE trial SET latency = latency + 1 WHERE number = 1 AND latency > 0")
+    check("trials" in tables, "the trials are a table")
+    database.execute("UPDATE trials SET latency = latency + 1 WHERE number = 2 AND latency > 0")
+    database.execute("UPDATE trials SET latency = latency + 1 WHERE number = 1 AND latency > 0")
     database.commit()
     database.close()
     done = folder.run("replay", 1, expect=4)
