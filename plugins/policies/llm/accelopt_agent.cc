@@ -286,9 +286,12 @@ Result<std::optional<wire::ProposalT>> AcceloptAgent::propose(sdk::Call& call, T
     batch.planned_text.clear();
     const Status status = plan_parent(call, turn, wanted, parent, next, batch);
     if (status.ok()) continue;
-    // Out of budget or patience: what is planned so far is still worth its evaluation.
-    const bool spent = status.code() == Code::kResourceExhausted || status.code() == Code::kUnavailable;
+    // Out of budget, patience or time: what is planned so far is still worth its evaluation.
+    const Code code = status.code();
+    const bool spent =
+        code == Code::kResourceExhausted || code == Code::kUnavailable || code == Code::kDeadlineExceeded;
     if (!spent || batch.proposal.intents.empty()) return status;
+    turn.cut = status.message();
   }
   state_ = std::move(next);
   if (batch.proposal.intents.empty()) return std::optional<wire::ProposalT>();

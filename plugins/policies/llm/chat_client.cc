@@ -140,6 +140,7 @@ Result<ChatClient::Attempt> ChatClient::exchange(sdk::Call& call, Turn& turn, co
   int64_t waited = 0;
   for (int tried = 1;; ++tried) {
     Attempt attempt;
+    ZB_TRY(recorded_end());
     if (!transcript_.attempt_follows())
       ZB_TRY(within_budget(turn, estimate_tokens(canonical(request).size()), max_tokens));
     ZB_ASSIGN(const std::optional<Json> record, transcript_.next_attempt(request, where));
@@ -183,6 +184,7 @@ Result<ChatClient::Attempt> ChatClient::exchange(sdk::Call& call, Turn& turn, co
       ZB_TRY(transcript_.append(line));
     }
     add(attempt.use, turn.usage);
+    if (!attempt.recorded) warn_of_truncation(call, request, attempt.use.tokens);
     if (attempt.verdict == Verdict::kAnswer || attempt.verdict == Verdict::kRefused) return attempt;
 
     if (attempt.recorded) {
@@ -195,7 +197,7 @@ Result<ChatClient::Attempt> ChatClient::exchange(sdk::Call& call, Turn& turn, co
     }
     const std::string why = endpoint_.secrets.redact(describe(attempt.reply));
     if (attempt.verdict == Verdict::kQuota)
-      return resource_exhausted("the account of the language model is spent: " + why);
+      return Status(Code::kUnavailable, "the account of the language model is spent: " + why);
     if (attempt.verdict == Verdict::kDenied)
       return Status(Code::kUnauthenticated, "the language model: " + why);
     const int64_t backoff = backoff_ms(random, tried - 1);
@@ -207,6 +209,15 @@ Result<ChatClient::Attempt> ChatClient::exchange(sdk::Call& call, Turn& turn, co
     call.log(ZB_WARNING, where + ": " + why + "; trying again");
     ZB_TRY(wait(call, pause));
   }
+}
+
+// The record says that the turn ended here, not with another request.
+Status ChatClient::recorded_end() const {
+  const Json& note = transcript_.peek();
+  if (text_of(note, "kind") != "turn") return {};
+  if (const std::string why = text_of(note, "stop"); !why.empty()) return resource_exhausted(why);
+  if (const std::string why = text_of(note, "cut"); !why.empty()) return Status(Code::kUnavailable, why);
+  return {};
 }
 
 Status ChatClient::within_budget(const Turn& turn, uint64_t prompt, int64_t max_tokens) const {
@@ -240,7 +251,8 @@ Status ChatClient::send(sdk::Call& call, const Json& request, int64_t max_tokens
   http.idle_timeout_s = options_.idle_timeout_s;
   http.deadline_ms = options_.deadline_s * 1000;
   if (call.deadline_ns() != 0) {
-    const int64_t left = static_cast<int64_t>(call.deadline_ns() / 1'000'000) - monotonic_ms();
+    constexpr int64_t kReserve = 300;  // to record the answer and give ours
+    const int64_t left = static_cast<int64_t>(call.deadline_ns() / 1'000'000) - monotonic_ms() - kReserve;
     if (left <= 0) return Status(Code::kDeadlineExceeded, "no time is left to ask the language model");
     http.deadline_ms = std::min(http.deadline_ms, left);
   }
@@ -288,6 +300,16 @@ void ChatClient::interpret(const Ask& ask, Attempt& attempt) const {
   if (answer.errors.empty() && ask.check) answer.errors = ask.check(extracted.value);
   answer.ok = answer.errors.empty();
   answer.value = std::move(extracted.value);
+}
+
+// Some servers drop the front of a prompt that exceeds their context, and say nothing.
+void ChatClient::warn_of_truncation(sdk::Call& call, const Json& request, const TokenUse& use) {
+  const uint64_t sent = estimate_tokens(canonical(member(request, "messages")).size());
+  if (warned_ || use.estimated || use.prompt == 0 || sent < 2000 || use.prompt * 5 > sent * 2) return;
+  warned_ = true;
+  call.log(ZB_WARNING, "the server counts " + std::to_string(use.prompt) + " prompt tokens of about " +
+                           std::to_string(sent) +
+                           " sent: its context may be too short; raise it, or lower option 'context_tokens'");
 }
 
 AttemptUse ChatClient::price(const Json& request, const Attempt& attempt) const {

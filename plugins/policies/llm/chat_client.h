@@ -62,6 +62,7 @@ struct Turn {
   wire::UsageT usage;
   std::optional<uint64_t> tokens_left;  // nothing = no such budget
   std::optional<double> cost_left;
+  std::string cut;  // the server or a budget ended the turn before its time; what it has is still proposed
 };
 
 class ChatClient {
@@ -70,9 +71,10 @@ class ChatClient {
   static Result<std::unique_ptr<ChatClient>> open(const LlmOptions& options, const std::string& folder,
                                                   uint64_t seed);
 
-  // Resource exhausted: a budget or the account is spent. Unavailable: the server failed too often. Out of
-  // range: the conversation is too long for the server. Cancelled, unauthenticated, failed precondition (also
-  // of replay), data loss: no use to go on. `ask.messages` must not depend on anything but the search so far.
+  // Resource exhausted: a budget is spent. Unavailable: the server failed too often, or the account is spent;
+  // the run may be resumed later. Out of range: the conversation is too long for the server. Cancelled,
+  // unauthenticated, failed precondition (also of replay), data loss: no use to go on. `ask.messages` must
+  // not depend on anything but the search so far.
   Result<Answer> ask(sdk::Call& call, Turn& turn, const Ask& ask);
   // The same with up to `repairs` more tries when the answer has the wrong form: the bad answer and the list
   // of what is wrong with it are appended to ask.messages.
@@ -91,10 +93,12 @@ class ChatClient {
   Json request_of(const Ask& ask, int64_t max_tokens) const;
   Result<Attempt> exchange(sdk::Call& call, Turn& turn, const Ask& ask, const Json& request,
                            int64_t max_tokens);
+  Status recorded_end() const;
   Status within_budget(const Turn& turn, uint64_t prompt, int64_t max_tokens) const;
   Status send(sdk::Call& call, const Json& request, int64_t max_tokens, Attempt& attempt);
   Status wait(sdk::Call& call, int64_t ms) const;
   void interpret(const Ask& ask, Attempt& attempt) const;
+  void warn_of_truncation(sdk::Call& call, const Json& request, const TokenUse& use);
   AttemptUse price(const Json& request, const Attempt& attempt) const;
   bool adapt(const Reply& reply);
 
@@ -106,6 +110,7 @@ class ChatClient {
   HttpClient http_;
   RateLimit limit_;
   std::optional<Capabilities> capabilities_;
+  bool warned_ = false;  // of a server that cuts prompts
 };
 
 }  // namespace zomboss::policies::llm

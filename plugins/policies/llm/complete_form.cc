@@ -6,15 +6,15 @@ namespace {
 
 Json knob_properties(const Vocabulary& vocabulary) {
   Json properties = Json::object();
-  for (size_t k = 0; k < vocabulary.knobs().size(); ++k)
+  for (const size_t k : vocabulary.order())
     properties[vocabulary.knobs()[k].property] = names_schema(vocabulary.value_names(k));
   return properties;
 }
 
 Point named_point(const Vocabulary& vocabulary, const Json& answer) {
-  Point point;
-  for (size_t k = 0; k < vocabulary.knobs().size(); ++k)
-    point.push_back(vocabulary.value(k, text_of(answer, vocabulary.knobs()[k].property)).value_or(0));
+  Point point(vocabulary.knobs().size(), 0);
+  for (const size_t k : vocabulary.order())
+    point[k] = vocabulary.value(k, text_of(answer, vocabulary.knobs()[k].property)).value_or(0);
   return point;
 }
 

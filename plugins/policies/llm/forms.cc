@@ -113,7 +113,8 @@ wire::ProposalT random_proposal(const SearchView& view, uint64_t turn) {
     return proposal;
   }
   const bool complete = view.options.specification == "complete";
-  if (complete || space.knobs.size() < 2) {
+  const std::vector<size_t>& knobs = view.vocabulary.order();
+  if (complete || knobs.size() < 2) {
     Point point;
     for (int draw = 0; draw < kDraws && (point.empty() || view.journal.find_point(point) != nullptr);
          ++draw) {
@@ -126,9 +127,9 @@ wire::ProposalT random_proposal(const SearchView& view, uint64_t turn) {
   }
   proposal.kind = wire::ProposalKind::Region;
   proposal.region = std::make_unique<wire::RegionT>();
-  const size_t first = random.below(space.knobs.size());
-  const size_t second = (first + 1 + random.below(space.knobs.size() - 1)) % space.knobs.size();
-  proposal.region->diversity_axes = {space.knobs[first].name, space.knobs[second].name};
+  const size_t first = random.below(knobs.size());
+  const size_t second = (first + 1 + random.below(knobs.size() - 1)) % knobs.size();
+  proposal.region->diversity_axes = {space.knobs[knobs[first]].name, space.knobs[knobs[second]].name};
   return proposal;
 }
 

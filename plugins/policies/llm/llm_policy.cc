@@ -63,19 +63,18 @@ Result<wire::ProposalT> LlmPolicy::propose(sdk::Call& call, const wire::SearchSt
   if (token_budget_) turn.tokens_left = state.tokens_left;
   if (cost_budget_) turn.cost_left = state.cost_left;
   auto proposal = next_proposal(call, turn, state);
-  bool given_up = false;
+  Json note = {{"kind", "turn"}, {"turn", turn.number}};
   if (!proposal.ok()) {
-    const Code code = proposal.status().code();
-    given_up = code == Code::kResourceExhausted || code == Code::kUnavailable;
-    if (!given_up) return proposal;
+    // A spent budget ends the search. All else is an error, so that the run may be resumed when it is mended.
+    if (proposal.status().code() != Code::kResourceExhausted) return proposal;
+    note["stop"] = proposal.status().message();
     proposal = stop(proposal.status().message());
   }
+  if (!turn.cut.empty()) note["cut"] = turn.cut;
   ++turns_;
   proposal->rationale = valid_utf8(proposal->rationale.substr(0, kRationale));
   if (turn.usage.requests > 0) proposal->usage = std::make_unique<wire::UsageT>(turn.usage);
-  // A stop for want of the server is not the end of the run: it may be resumed.
-  if (!given_up && !chat_->transcript().next_note("turn").has_value())
-    ZB_TRY(chat_->transcript().append({{"kind", "turn"}, {"turn", turn.number}}));
+  if (!chat_->transcript().next_note("turn").has_value()) ZB_TRY(chat_->transcript().append(note));
   return proposal;
 }
 

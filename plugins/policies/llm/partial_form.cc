@@ -92,7 +92,7 @@ void PartialForm::check_region(const Json& answer, const Content& content,
     else
       free_axis = true;
   }
-  if (view_.space.knobs.size() - hard.size() < 2)
+  if (view_.vocabulary.order().size() - hard.size() < 2)
     errors.push_back("$.hard: at least two knobs must stay free of hard");
   if (!free_axis) errors.push_back("$.diversity: at least one knob that is not hard is needed");
   const Json& center = member(answer, "center_plan");
@@ -141,7 +141,7 @@ wire::ProposalT PartialForm::proposal(const Json& answer) const {
 std::unique_ptr<Form> proposal_form(const SearchView& view) {
   if (view.space.catalog) return std::make_unique<CatalogForm>(view);
   if (view.options.specification == "complete") return std::make_unique<CompleteForm>(view);
-  return std::make_unique<PartialForm>(view, view.space.knobs.size() >= 2);
+  return std::make_unique<PartialForm>(view, view.vocabulary.order().size() >= 2);
 }
 
 std::unique_ptr<Form> intent_form(const SearchView& view) {

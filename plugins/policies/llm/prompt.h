@@ -20,7 +20,7 @@ std::string default_text(const SearchView& view);
 std::string budget_text(const wire::SearchStateT& state);
 
 // "matrix 91% ... hbm.read 41 KiB": counters in the unit of latency as shares of it, others as they are; of a
-// group with a common prefix the four largest. `rotate` starts the list elsewhere, so that repeated questions
+// group with a common prefix the five largest. `rotate` starts the list elsewhere, so that repeated questions
 // differ.
 std::string profile_text(const SearchView& view, const Tried& tried, uint64_t rotate = 0);
 // "p3 171850 ns (-4.5% vs default)".

@@ -8,7 +8,7 @@
 namespace zomboss::policies::llm {
 namespace {
 
-constexpr size_t kOfGroup = 4;
+constexpr size_t kOfGroup = 5;
 constexpr size_t kMeasures = 24;
 
 // "ns.region.softmax" belongs to the group "ns.region.", "hbm.read" to none.
@@ -17,11 +17,25 @@ std::string group_of(const std::string& name) {
   return dot == std::string::npos ? "" : name.substr(0, dot + 1);
 }
 
+// Counters of the history come without units; then names tell: "ns.ENGINE", "load_busy", "hbm.read.TENSOR".
+bool is_time(const SearchView& view, const Measure& measure) {
+  if (!measure.unit.empty()) return measure.unit == view.unit;
+  const std::string& name = measure.name;
+  return (!view.unit.empty() && name.rfind(view.unit + ".", 0) == 0) || name.ends_with("_busy") ||
+         name.ends_with("_stalls") || name.ends_with("_wait");
+}
+
+bool is_bytes(const Measure& measure) {
+  if (!measure.unit.empty()) return measure.unit == "bytes";
+  const std::string& name = measure.name;
+  return name.rfind("hbm.", 0) == 0 || name.rfind("dram", 0) == 0 || name.rfind("requested_", 0) == 0 ||
+         name.ends_with("_bytes");
+}
+
 std::string measure_text(const SearchView& view, const Tried& tried, const Measure& measure) {
-  if (!view.unit.empty() && measure.unit == view.unit && tried.latency > 0)
+  if (is_time(view, measure) && tried.latency > 0)
     return measure.name + " " + fmt::format("{:.0f}%", 100 * measure.value / tried.latency);
-  if (measure.unit == "bytes") return measure.name + " " + bytes_text(measure.value);
-  return measure.name + " " + number_text(measure.value);
+  return measure.name + " " + (is_bytes(measure) ? bytes_text(measure.value) : number_text(measure.value));
 }
 
 const char* outcome_text(wire::Outcome outcome) {

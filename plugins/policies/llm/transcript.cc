@@ -91,8 +91,13 @@ Result<Transcript> Transcript::open(ReplayMode mode, const std::string& path) {
   return transcript;
 }
 
+const Json& Transcript::peek() const {
+  static const Json kNull;
+  return at_end() ? kNull : records_[position_];
+}
+
 bool Transcript::attempt_follows() const {
-  return position_ < records_.size() && text_of(records_[position_], "kind") == "attempt";
+  return text_of(peek(), "kind") == "attempt";
 }
 
 bool Transcript::attempt_follows(const Json& request) const {
@@ -120,7 +125,7 @@ Result<std::optional<Json>> Transcript::next_attempt(const Json& request, const 
 }
 
 std::optional<Json> Transcript::next_note(std::string_view kind) {
-  if (position_ >= records_.size() || text_of(records_[position_], "kind") != kind) return std::nullopt;
+  if (text_of(peek(), "kind") != kind) return std::nullopt;
   return records_[position_++];
 }
 

@@ -2,11 +2,12 @@
 // appends; a resumed or replayed one takes its answers from here in their order.
 //
 // Records by "kind":
-//   attempt       one request and what came back; ChatClient writes it
-//   capabilities  what the server was found to do; experience: what the run knew from others at its start
-//   turn          the end of a proposal: failures before it were given up, those at the end of a file may be
-//   tried again branch        the records from number "keep" on are superseded: the run went another way from
-//   there
+// - attempt: one request and what came back; ChatClient writes it
+// - capabilities: what the server was found to do
+// - experience: what the run knew from others at its start
+// - turn: the end of a proposal. "stop": a budget ended the search; "cut": the proposal was made of what was
+//   there when server, budget or time failed. Failures after the last one may be tried again
+// - branch: the records from number "keep" on are superseded: the run went another way from there
 #pragma once
 
 #include <sys/types.h>
@@ -43,6 +44,8 @@ class Transcript {
   // Whether a recorded attempt follows; of this very request.
   bool attempt_follows() const;
   bool attempt_follows(const Json& request) const;
+  // The next record, null at the end.
+  const Json& peek() const;
   bool at_end() const { return position_ >= records_.size(); }
   bool live() const { return mode_ == ReplayMode::kLive; }
 

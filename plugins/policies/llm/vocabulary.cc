@@ -1,7 +1,6 @@
 #include "plugins/policies/llm/vocabulary.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 namespace zomboss::policies::llm {
@@ -45,8 +44,8 @@ Vocabulary Vocabulary::of(const wire::SurfaceT& surface, const Space& space) {
   Vocabulary vocabulary;
   for (size_t k = 0; k < space.knobs.size(); ++k)
     vocabulary.knobs_.push_back(words_of(*surface.knobs[k], space.knobs[k]));
-  vocabulary.order_.resize(space.knobs.size());
-  std::iota(vocabulary.order_.begin(), vocabulary.order_.end(), size_t{0});
+  for (size_t k = 0; k < space.knobs.size(); ++k)
+    if (space.knobs[k].values.size() > 1) vocabulary.order_.push_back(k);
   std::stable_sort(vocabulary.order_.begin(), vocabulary.order_.end(), [&](size_t a, size_t b) {
     return vocabulary.knobs_[a].category < vocabulary.knobs_[b].category;
   });

@@ -25,7 +25,7 @@ class Vocabulary {
   static Vocabulary of(const wire::SurfaceT& surface, const Space& space);
 
   const std::vector<KnobWords>& knobs() const { return knobs_; }
-  // Knob numbers by category, then as in the surface.
+  // The knobs with something to decide, by category, then as in the surface: all that the model hears of.
   const std::vector<size_t>& order() const { return order_; }
   std::optional<size_t> find(std::string_view knob) const;
   std::optional<uint32_t> value(size_t knob, std::string_view text) const;
@@ -33,7 +33,7 @@ class Vocabulary {
   std::string number_text(size_t knob, int64_t value, const Space& space) const;
 
   std::string assignment(size_t knob, uint32_t value) const;      // tile_m=64
-  std::string point(const Point& point) const;                    // all, separated by spaces
+  std::string point(const Point& point) const;                    // of order(), separated by spaces
   std::string changes(const Point& from, const Point& to) const;  // "tile_m: 16->64, ...", or "nothing"
   // {64, 128}
   std::string domain(size_t knob) const;

@@ -114,6 +114,24 @@ TEST(CatalogForm, TakesAnIdOrKnobsThatNameARow) {
   EXPECT_EQ(errors(R"({"mapping_id": null, "a": "5", "b": "3", "c": "2", "d": "true", "reason": ""})"), "");
 }
 
+TEST(Forms, LeaveOutKnobsWithOneValue) {
+  for (const bool catalog : {true, false}) {
+    TestSurface surface = small_surface(catalog);
+    surface.knobs[2].values = {1};
+    TestHost host(surface, {1, 1, 1, 0});
+    SearchView view;
+    ASSERT_TRUE(view.start({}, host.context).ok());
+    const auto form = proposal_form(view);
+    EXPECT_EQ(canonical(form->schema()).find("\"c\""), std::string::npos);
+    EXPECT_EQ(view.facts.find(" c "), std::string::npos);
+    EXPECT_EQ(view.facts.find("c="), std::string::npos);
+    if (!catalog) continue;
+    const auto proposal =
+        form->proposal(*parse_json(R"({"mapping_id": null, "a": "2", "b": "1", "d": "true"})"));
+    EXPECT_EQ(proposal.intents[0]->assignments[2]->value, 1) << "the host is told it all the same";
+  }
+}
+
 TEST(Forms, NameMembersApartFromKnobs) {
   TestSurface surface = small_surface(true);
   surface.knobs[0].name = "reason";

@@ -118,7 +118,7 @@ TEST(ChatClient, NeverTriesAgainWhereThatIsUseless) {
   Fixture quota(
       steps({status_step(429, R"({"error": {"code": "insufficient_quota", "message": "pay first"}})")}));
   const auto answer = quota.run();
-  EXPECT_EQ(answer.status().code(), Code::kResourceExhausted);
+  EXPECT_EQ(answer.status().code(), Code::kUnavailable);
   EXPECT_EQ(answer.status().message(), "the account of the language model is spent: HTTP 429: pay first");
   EXPECT_EQ(quota.server.requests().size(), 1u);
   Fixture redirect(steps({status_step(302, "", {{"Location", "http://127.0.0.1:1/v1"}})}));
@@ -252,6 +252,31 @@ TEST(ChatClient, CountsTokensAndCost) {
   EXPECT_TRUE(unsaid.turn.usage.estimated);
   EXPECT_GT(unsaid.turn.usage.prompt_tokens, 50u);
   EXPECT_TRUE(unsaid.turn.usage.cost_unknown);
+}
+
+TEST(ChatClient, WarnsOnceOfAServerThatCutsPrompts) {
+  const std::string cut = R"({"choices": [{"message": {"content": "{\"word\": \"yes\"}"}}],
+                              "usage": {"prompt_tokens": 500, "completion_tokens": 5}})";
+  Fixture fixture(steps({status_step(200, cut), status_step(200, cut)}));
+  fixture.ask.messages.push_back({"user", std::string(10'000, 'x')});
+  EXPECT_EQ(fixture.word(), "yes");
+  ASSERT_TRUE(fixture.client->ask(*fixture.call, fixture.turn, fixture.ask)->ok);
+  ASSERT_EQ(fixture.call.logged.size(), 1u);
+  EXPECT_EQ(fixture.call.logged[0].find("the server counts 500 prompt tokens of about 28"), 0u);
+  EXPECT_EQ(fixture.server.requests().size(), 2u);
+}
+
+TEST(ChatClient, MindsTheDeadlineOfTheCall) {
+  Fixture fixture(steps({step("silent")}));
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const uint64_t now_ns =
+      static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+  fixture.call.set_deadline_ns(now_ns + 1'000'000'000u);
+  EXPECT_EQ(fixture.run().status().code(), Code::kDeadlineExceeded);
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  EXPECT_LT(static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec),
+            now_ns + 1'100'000'000u);
 }
 
 TEST(ChatClient, ChecksBudgetsBeforeItSends) {

@@ -199,20 +199,70 @@ TEST(Resume, AsksAgainWhereTheServerHadFailed) {
   outage.steps.insert(outage.steps.end(), down.begin(), down.end());
   ScriptedServer server(outage);
   const Outcome stopped = run(folder.path(), server.url(), given, 5);
-  EXPECT_TRUE(stopped.status.ok());
-  EXPECT_EQ(stopped.evaluations, 2u);
-  const auto last = decode<wire::ProposalT>(as_bytes(stopped.proposals.back()));
-  EXPECT_EQ(last->kind, wire::ProposalKind::Stop);
-  EXPECT_EQ(last->rationale,
+  EXPECT_EQ(stopped.status.message(),
             "the language model failed 2 times in a row, the last time with: HTTP 503: down");
-  // A replay stops for the same reason; a resumed run goes on.
+  EXPECT_EQ(stopped.evaluations, 2u);
+  // A replay ends for the same reason; a resumed run goes on.
   Pairs replay = given;
   replay.emplace_back("mode", "replay");
-  EXPECT_EQ(run(folder.path(), kNowhere, replay, 5).proposals, stopped.proposals);
+  const Outcome replayed = run(folder.path(), kNowhere, replay, 5);
+  EXPECT_EQ(replayed.proposals, stopped.proposals);
+  EXPECT_EQ(replayed.status.message(), stopped.status.message());
   const Outcome resumed = run(folder.path(), server.url(), given, 5);
   EXPECT_EQ(resumed.evaluations, 5u);
-  EXPECT_EQ(std::vector(resumed.proposals.begin(), resumed.proposals.begin() + 2),
-            std::vector(stopped.proposals.begin(), stopped.proposals.begin() + 2));
+  ASSERT_EQ(stopped.proposals.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(resumed.proposals[i], stopped.proposals[i]);
+  const Outcome whole = run(folder.path(), kNowhere, replay, 5);
+  EXPECT_EQ(whole.proposals, resumed.proposals) << whole.status.message();
+}
+
+TEST(Resume, RepeatsWhatWasMadeOfAHalfFinishedTurn) {
+  const TempFolder folder;
+  const Pairs given = {{"agent", "accelopt"}, {"structured", "schema"}, {"tries", "1"}};
+  ServerOptions outage;
+  outage.steps = {step("good"), step("good"), status_step(503, "down")};
+  ScriptedServer server(outage);
+  const Outcome whole = run(folder.path(), server.url(), given, 8);
+  ASSERT_TRUE(whole.status.ok()) << whole.status.message();
+  EXPECT_EQ(decode<wire::ProposalT>(as_bytes(whole.proposals[0]))->intents.size(), 2u)
+      << "of four plans two came";
+  const size_t asked = server.requests().size();
+  EXPECT_EQ(run(folder.path(), server.url(), given, 8).proposals, whole.proposals);
+  EXPECT_EQ(server.requests().size(), asked);
+}
+
+TEST(Budget, StopsTheSearchAndIsRepeated) {
+  const TestSurface surface = small_surface(true);
+  const TempFolder folder;
+  ScriptedServer server;
+  const auto search = [&](const std::string& url, const char* mode, uint64_t tokens) {
+    auto host = std::make_unique<TestHost>(surface, kSmallStart);
+    host->context.folder = folder.path();
+    host->context.token_budget = tokens;
+    host->tokens_left = tokens;
+    EXPECT_TRUE(
+        host->start(policies::testing::options(
+                        {{"base_url", url}, {"mode", mode}, {"structured", "schema"}, {"max_tokens", "500"}}))
+            .ok());
+    const Status status = host->run(50);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return host;
+  };
+  const auto first = search(server.url(), "live", 20'000);
+  EXPECT_EQ(first->proposals.back().kind, wire::ProposalKind::Stop);
+  EXPECT_EQ(first->rationale.find("token budget: the next request may take "), 0u) << first->rationale;
+  EXPECT_GT(first->evaluations, 3u);
+  uint64_t spent = 0;
+  for (const auto& proposal : first->proposals)
+    if (proposal.usage != nullptr) spent += proposal.usage->prompt_tokens + proposal.usage->completion_tokens;
+  EXPECT_LE(spent, 20'000u);
+  EXPECT_GT(spent, 14'000u);
+  EXPECT_EQ(search(kNowhere, "replay", 20'000)->encoded, first->encoded);
+  const size_t asked = server.requests().size();
+  EXPECT_EQ(search(server.url(), "live", 20'000)->encoded, first->encoded);
+  EXPECT_EQ(search(server.url(), "live", 90'000)->encoded, first->encoded)
+      << "a finished run stays as it was";
+  EXPECT_EQ(server.requests().size(), asked);
 }
 
 TEST(Transcript, RefusesDamageInTheMiddle) {

@@ -15,18 +15,15 @@
 
 namespace zomboss::policies::llm::testing {
 
-// kind:
-//   good          what the model says
-//   malformed     half of a JSON object       prose         the object within sentences
-//   fenced        in a code fence             parts         content as a list of parts
-//   null_content  no content at all           tool_call     as a tool call, finish reason "stop"
-//   double_encoded  a tool call whose arguments are encoded twice
-//   refusal       the refusal field           length        cut off, finish reason "length"
-//   no_usage      good, but without usage     not_json      a web page with status 200
-//   unknown_knob  a good form, a wrong value  duplicate     always the default mapping
-//   status        `status` and `body`, with `headers`
-//   error_in_200  status 200, an error object slow          good, byte by byte, `delay_ms` each
-//   cut           the connection ends amid the body         silent  no answer until the client leaves
+// What the server does with one request, by kind:
+// - good: what the model says; malformed: half of it; fenced: in a code fence; prose: within sentences;
+//   parts: as a list of parts; null_content: nothing; no_usage: good, but without usage
+// - tool_call: as a tool call with finish reason "stop"; double_encoded: with arguments encoded twice
+// - refusal: the refusal field; length: cut off, finish reason "length"
+// - unknown_knob: a good form with a wrong value; duplicate: always the default mapping
+// - status: `status`, `headers` and `body`; error_in_200: an error object; not_json: a web page
+// - cut: the connection ends amid the body; silent: no answer until the client leaves
+// With `delay_ms` the answer drips, byte by byte.
 struct Step {
   std::string kind = "good";
   int status = 200;
