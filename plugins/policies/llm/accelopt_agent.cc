@@ -51,6 +51,10 @@ class AcceloptAgent final : public Agent {
   Status plan_parent(sdk::Call& call, Turn& turn, size_t wanted, size_t parent, State& next, Batch& batch);
   Result<std::vector<Intent>> execute(sdk::Call& call, Turn& turn, size_t parent, const Json& plan,
                                       int64_t samples, Batch& batch);
+  Ask executor_ask(size_t parent, const Json& plan, const Batch& batch) const;
+  // Adds the parent's decisions, preferred, for knobs that the intent does not name; the point that it asks
+  // for.
+  Point complete(wire::IntentT& intent, const Point& parent) const;
   Ask planner_ask(size_t parent, const State& next, const Batch& batch, size_t sample, uint64_t rotate) const;
   std::vector<std::string> plan_errors(const Json& plan, const Point& parent, const Batch& batch) const;
   Point planned_point(const Json& plan, const Point& parent) const;
@@ -146,42 +150,58 @@ AcceloptAgent::Intent AcceloptAgent::intent_of(const Json& plan, const Point& pa
   return view_.space.preferred_intent(point, changed_knobs(parent, point));
 }
 
+Ask AcceloptAgent::executor_ask(size_t parent, const Json& plan, const Batch& batch) const {
+  Ask ask;
+  ask.role = "executor";
+  ask.schema = form_->schema();
+  ask.check = [this](const Json& answer) { return form_->errors(answer); };
+  std::string text = view_.facts + "\n" + parent_text(parent, 0) + "PLAN " + canonical(plan) + "\n";
+  if (view_.space.catalog) {
+    const Point point = planned_point(plan, view_.journal.tried()[parent].point);
+    text += "nearest rows: " + nearest_rows(view_, point) + "\nTRIED";
+    for (const Tried& tried : view_.journal.tried()) text += " " + tried.name;
+    for (const Point& planned : batch.planned)
+      if (const auto name = view_.journal.row_name(planned)) text += " " + *name;
+    text += "\n";
+  }
+  text += "\nTASK You are the executor. Write the plan out as a mapping. " + form_->task();
+  ask.messages = {{"system", system_text()}, {"user", std::move(text)}};
+  return ask;
+}
+
+Point AcceloptAgent::complete(wire::IntentT& intent, const Point& parent) const {
+  Point point = parent;
+  for (const size_t k : view_.vocabulary.order()) {
+    const SpaceKnob& knob = view_.space.knobs[k];
+    const auto named = std::find_if(intent.assignments.begin(), intent.assignments.end(),
+                                    [&](const auto& assignment) { return assignment->knob == knob.name; });
+    if (named == intent.assignments.end()) {
+      intent.assignments.push_back(assignment_of(view_, {k, parent[k]}, wire::Strength::Preferred));
+    } else if ((*named)->strength != wire::Strength::Auto) {
+      const auto value = std::find(knob.values.begin(), knob.values.end(), (*named)->value);
+      point[k] = static_cast<uint32_t>(value - knob.values.begin());
+    }
+  }
+  return point;
+}
+
 Result<std::vector<AcceloptAgent::Intent>> AcceloptAgent::execute(sdk::Call& call, Turn& turn, size_t parent,
                                                                   const Json& plan, int64_t samples,
                                                                   Batch& batch) {
   std::vector<Intent> intents;
   for (int64_t sample = 0; sample < samples; ++sample) {
-    Ask ask;
-    ask.role = "executor";
-    ask.schema = form_->schema();
-    std::string text = view_.facts + "\n" + parent_text(parent, 0) + "PLAN " + canonical(plan) + "\n";
-    if (view_.space.catalog) {
-      const Point point = planned_point(plan, view_.journal.tried()[parent].point);
-      text += "nearest rows: " + nearest_rows(view_, point) + "\nTRIED";
-      for (const Tried& tried : view_.journal.tried()) text += " " + tried.name;
-      for (const Point& planned : batch.planned)
-        if (const auto name = view_.journal.row_name(planned)) text += " " + *name;
-      text += "\n";
-    }
-    text += "\nTASK You are the executor. Write the plan out as a mapping. " + form_->task();
+    Ask ask = executor_ask(parent, plan, batch);
     if (samples > 1)
-      text += " This is attempt " + std::to_string(sample + 1) + " of " + std::to_string(samples) + ".";
-    ask.messages = {{"system", system_text()}, {"user", std::move(text)}};
-    ask.check = [this](const Json& answer) { return form_->errors(answer); };
+      ask.messages[1].content +=
+          " This is attempt " + std::to_string(sample + 1) + " of " + std::to_string(samples) + ".";
     ZB_ASSIGN(const Answer answer, chat_.ask_and_repair(call, turn, ask));
     if (!answer.ok) continue;
-    wire::ProposalT proposal = form_->proposal(answer.value);
-    Point point = view_.journal.tried()[parent].point;
-    for (const auto& assignment : proposal.intents[0]->assignments) {
-      const auto knob = view_.vocabulary.find(assignment->knob);
-      const auto& values = view_.space.knobs[*knob].values;
-      if (assignment->strength != wire::Strength::Auto)
-        point[*knob] = static_cast<uint32_t>(std::find(values.begin(), values.end(), assignment->value) -
-                                             values.begin());
-    }
+    Intent intent = std::move(form_->proposal(answer.value).intents[0]);
+    Point point = complete(*intent, view_.journal.tried()[parent].point);
     // Repeats are told apart before they cost a place in the proposal.
-    if (view_.journal.find_point(point) != nullptr || !batch.planned.insert(point).second) continue;
-    intents.push_back(std::move(proposal.intents[0]));
+    if (view_.journal.find_point(point) != nullptr || !batch.planned.insert(std::move(point)).second)
+      continue;
+    intents.push_back(std::move(intent));
   }
   return intents;
 }

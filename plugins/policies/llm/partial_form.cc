@@ -44,16 +44,18 @@ Json PartialForm::schema() const {
 
 std::string PartialForm::task() const {
   const std::string lists =
-      "`hard` assignments must hold in every plan; `preferred` ones may be relaxed; `auto` knobs and those "
-      "you leave out "
-      "are decided by the compiler. A knob may stand in one list only.";
-  if (!region_) return "Describe one mapping. " + lists;
+      "`hard` assignments must hold; `preferred` ones may be relaxed; `auto` knobs are decided by the "
+      "compiler. A "
+      "knob may stand in one list only. ";
+  if (!region_) return "Describe one mapping. " + lists + "Knobs that you leave out stay as the parent's.";
   return "Propose a region of mappings; the controller samples it and evaluates two of its plans. " + lists +
-         " `diversity` names 1 to 4 knobs, not hard, along which plans should differ; at least two knobs "
-         "must be free of "
-         "hard. `center_plan` is an evaluated plan (p0, p1, ...) or null; with one, 1 to `radius` decisions "
-         "change, "
-         "diversity knobs first; without, the region is sampled widely around the preferences.";
+         "Knobs that you leave out vary freely. `diversity` names 1 to 4 knobs, neither hard nor auto, along "
+         "which "
+         "plans should differ; at least two knobs must be free of hard. `center_plan` is an evaluated plan "
+         "(p0, p1, "
+         "...) or null; with one, 1 to `radius` decisions change, diversity knobs first; without, the region "
+         "is "
+         "sampled widely around the preferences.";
 }
 
 PartialForm::Content PartialForm::read(const Json& answer, std::vector<std::string>& errors) const {
@@ -87,14 +89,17 @@ void PartialForm::check_region(const Json& answer, const Content& content,
   for (const KnobValue& value : content.hard) hard.insert(value.knob);
   bool free_axis = false;
   for (const size_t axis : content.axes) {
-    if (hard.count(axis) != 0)
-      errors.push_back("$.diversity: knob '" + view_.vocabulary.knobs()[axis].name + "' is hard");
+    const bool is_auto =
+        std::find(content.automatic.begin(), content.automatic.end(), axis) != content.automatic.end();
+    if (hard.count(axis) != 0 || is_auto)
+      errors.push_back("$.diversity: knob '" + view_.vocabulary.knobs()[axis].name + "' is " +
+                       (is_auto ? "auto" : "hard"));
     else
       free_axis = true;
   }
   if (view_.vocabulary.order().size() - hard.size() < 2)
     errors.push_back("$.hard: at least two knobs must stay free of hard");
-  if (!free_axis) errors.push_back("$.diversity: at least one knob that is not hard is needed");
+  if (!free_axis) errors.push_back("$.diversity: at least one knob that is neither hard nor auto is needed");
   const Json& center = member(answer, "center_plan");
   if (!center.is_string()) return;
   const std::string name = center.get<std::string>();

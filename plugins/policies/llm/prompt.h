@@ -19,9 +19,9 @@ std::string default_text(const SearchView& view);
 // BUDGET: what is left.
 std::string budget_text(const wire::SearchStateT& state);
 
-// "matrix 91% ... hbm.read 41 KiB": counters in the unit of latency as shares of it, others as they are; of a
-// group with a common prefix the five largest. `rotate` starts the list elsewhere, so that repeated questions
-// differ.
+// "ns.matrix 91%, ... hbm.read 41 KiB": times as shares of the latency, others as they are; of a group with a
+// common prefix the three largest, of engines all, of executed instructions none. `rotate` starts the list
+// elsewhere, so that repeated questions differ.
 std::string profile_text(const SearchView& view, const Tried& tried, uint64_t rotate = 0);
 // "p3 171850 ns (-4.5% vs default)".
 std::string latency_text(const SearchView& view, const Tried& tried);

@@ -8,8 +8,9 @@
 namespace zomboss::policies::llm {
 namespace {
 
-constexpr size_t kOfGroup = 5;
-constexpr size_t kMeasures = 24;
+constexpr size_t kOfGroup = 3;
+constexpr size_t kEngines = 8;
+constexpr size_t kMeasures = 20;
 
 // "ns.region.softmax" belongs to the group "ns.region.", "hbm.read" to none.
 std::string group_of(const std::string& name) {
@@ -90,10 +91,11 @@ std::string profile_text(const SearchView& view, const Tried& tried, uint64_t ro
   std::map<std::string, size_t> used;
   for (const Measure& measure : tried.counters) {
     const std::string group = group_of(measure.name);
+    if (measure.value == 0 || shown.size() >= kMeasures || group == "executed.")
+      continue;  // decisions, not code
     const auto& values = groups[group];
-    if (measure.value == 0 || shown.size() >= kMeasures) continue;
-    if (!group.empty() && values.size() > kOfGroup &&
-        (measure.value < values[kOfGroup - 1] || used[group] >= kOfGroup))
+    const size_t most = group == view.unit + "." ? kEngines : kOfGroup;
+    if (!group.empty() && values.size() > most && (measure.value < values[most - 1] || used[group] >= most))
       continue;
     ++used[group];
     shown.push_back(measure_text(view, tried, measure));
@@ -142,10 +144,11 @@ std::string result_text(const SearchView& view, const wire::FeedbackT& item, con
   }
   std::string text = latency_text(view, *tried) + " " + outcome + (item.incumbent ? ", best" : "");
   if (!view.full_feedback()) return text;
-  text += " | changed vs default: " + view.vocabulary.changes(view.space.start, tried->point);
+  text += " | changed vs default: " +
+          limited(view.vocabulary.changes(view.space.start, tried->point), 3 * kReason);
   if (const std::string relaxed = item.plan == nullptr ? "" : relaxations_text(view, *item.plan);
       !relaxed.empty())
-    text += " | relaxed: " + limited(relaxed, 2 * kReason);
+    text += " | relaxed: " + limited(relaxed, kReason);
   const double estimate = view.space.catalog && view.journal.has_costs()
                               ? view.journal.row_cost(view.journal.row_of(tried->point).value_or(0))
                               : tried->static_cost;

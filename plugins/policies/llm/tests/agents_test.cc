@@ -58,8 +58,8 @@ TEST(RegionForm, ReportsEveryBrokenRule) {
       "$.hard[0]: a has no value '9', only {1, 2, 3, 4, 5}\n"
       "$: knob 'b' is named twice in hard, preferred and auto\n"
       "$: knob 'b' is named twice in hard, preferred and auto\n"
-      "$.diversity: knob 'b' is hard\n"
-      "$.diversity: at least one knob that is not hard is needed\n"
+      "$.diversity: knob 'b' is auto\n"
+      "$.diversity: at least one knob that is neither hard nor auto is needed\n"
       "$.center_plan: there is no plan 'p7'; plans are p0 to p2\n");
   EXPECT_EQ(
       errors(

@@ -163,6 +163,51 @@ TEST(LlmPolicy, SetsEveryKnobHardInTheCompleteAblation) {
   }
 }
 
+TEST(Accelopt, AsksTheExecutorForSamplesAndKeepsTheParentsDecisions) {
+  for (const bool catalog : {true, false}) {
+    ScriptedServer server;
+    const TestSurface surface = small_surface(catalog);
+    TestHost host(surface, kSmallStart);
+    ASSERT_TRUE(host.start(options(server, {{"agent", "accelopt"},
+                                            {"executor", "always"},
+                                            {"samples", "2"},
+                                            {"plans", "3"},
+                                            {"structured", "schema"}}))
+                    .ok());
+    ASSERT_TRUE(host.step().ok());
+    size_t planners = 0, executors = 0;
+    for (const SeenRequest& request : server.requests()) {
+      planners += request.body.find("You are the planner") != std::string::npos ? 1 : 0;
+      executors += request.body.find("You are the executor") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_GE(planners, 3u);
+    EXPECT_EQ(executors, 6u);
+    const wire::ProposalT& proposal = host.proposals[0];
+    EXPECT_GE(proposal.intents.size(), 3u);
+    EXPECT_LE(proposal.intents.size(), 6u);
+    for (const auto& intent : proposal.intents)
+      EXPECT_EQ(intent->assignments.size(), 4u) << "what is not named stays as the parent's";
+    ASSERT_TRUE(host.run(16).ok());
+    EXPECT_EQ(host.evaluations, 16u);
+  }
+}
+
+TEST(Accelopt, TellsPlannersWhatEarlierRoundsTaught) {
+  ScriptedServer server;
+  const TestSurface surface = small_surface(true);
+  TestHost host(surface, kSmallStart);
+  ASSERT_TRUE(host.start(options(server, {{"agent", "accelopt"}})).ok());
+  ASSERT_TRUE(host.run(20).ok());
+  size_t summarizers = 0;
+  for (const SeenRequest& request : server.requests())
+    summarizers += request.body.find("You are the summarizer") != std::string::npos ? 1 : 0;
+  EXPECT_GT(summarizers, 0u);
+  const std::string prompt = last_prompt(server);
+  EXPECT_NE(prompt.find("EXPERIENCE\n- "), std::string::npos) << prompt;
+  EXPECT_NE(prompt.find("x: ...; when ...: ...\n"), std::string::npos) << "the scripted model's lesson";
+  EXPECT_NE(prompt.find("\nPARENT m"), std::string::npos);
+}
+
 TEST(LlmPolicy, ShowsALongCatalogByItsKnobs) {
   ScriptedServer server;
   const TestSurface surface = small_surface(true);
