@@ -93,6 +93,33 @@ TEST(HistorySurvival, KilledAtRandomMomentsNothingThatWasRecordedIsLost) {
   }
 }
 
+TEST(HistorySurvival, KilledWhileItIsMadeAFileIsNoObstacle) {
+  const TempFolder folder;
+  const auto path_of = [&](int round, int file) {
+    return folder.file(std::to_string(round) + "/" + std::to_string(file) + ".db");
+  };
+  Random random(21, 0);
+  int files = 0;
+  for (int round = 0; round < 10; ++round) {
+    const pid_t child = start_child([&] {
+      for (int file = 0;; ++file)
+        if (!History::open(path_of(round, file), Access::kReadWrite).ok()) return 2;
+    });
+    for (int wait = 0; wait < 20'000 && !std::filesystem::exists(path_of(round, 0)); ++wait)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::microseconds(random.below(20'000)));
+    kill(child, SIGKILL);
+    ASSERT_EQ(wait_for(child), 1000 + SIGKILL);
+    for (int file = 0; std::filesystem::exists(path_of(round, file)); ++file, ++files) {
+      auto history = History::open(path_of(round, file), Access::kReadWrite);
+      ASSERT_TRUE(history.ok()) << history.status().message();
+      start_run(**history);
+      ASSERT_TRUE((*history)->check().ok());
+    }
+  }
+  EXPECT_GE(files, 10);
+}
+
 TEST(HistorySurvival, TwoProcessesWriteAtOnce) {
   const TempFolder folder;
   const std::string path = folder.file("new/history.db");

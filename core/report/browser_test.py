@@ -185,6 +185,9 @@ def main():
             stream.write("<!doctype html><script>undefined_function()</script><section id=x></section>")
         _, said = chromium(browser, folder, "file://" + broken, ["--dump-dom"])
         checks.that(said, "an error of a script shows in the console")
+        empty = os.path.join(folder, "empty.png")
+        chromium(browser, folder, "file://" + broken, [f"--screenshot={empty}"], width=600, height=400)
+        checks.that(ink(read_png(empty), [0, 0, 600, 400]) == (0, 1), "an empty page has no ink")
         for page, themes in (("single.html", ("light", "dark", "narrow")), ("suite.html", ("light", "dark")),
                              ("plain.html", ("light",))):
             check_page(browser, folder, os.path.join(folder, page), themes, checks)

@@ -51,10 +51,10 @@ size_t index_in(std::vector<T>& list, const T& item) {
 }
 
 void count_reason(std::map<std::string, Reason>& reasons, const history::Trial& trial) {
-  constexpr size_t kKinds = 500;
+  constexpr size_t kKinds = 500, kLength = 400;
   if (trial.outcome == "valid" || trial.reason.empty()) return;
   std::string kind = trial.outcome + ":";
-  for (const char c : trial.reason) {
+  for (const char c : std::string_view(trial.reason).substr(0, kLength)) {
     if (c >= '0' && c <= '9') {
       if (kind.back() != '#') kind += '#';
     } else {
@@ -65,7 +65,7 @@ void count_reason(std::map<std::string, Reason>& reasons, const history::Trial& 
   Reason& reason = reasons[kind];
   if (reason.trials++ == 0) {
     reason.outcome = trial.outcome;
-    reason.example = trial.reason;
+    reason.example = trial.reason.substr(0, kLength);
   }
 }
 
