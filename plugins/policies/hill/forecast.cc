@@ -16,10 +16,10 @@ struct Prior {
   double step;       // by each step of an ordered knob
   double range;      // from one end of an ordered knob's domain to the other
 };
-constexpr Prior kPriced = {0.75, 1.3, 0.09, 0.13, 0.08, 0.12};
+constexpr Prior kPriced = {0.745, 0.66, 0.066, 0.11, 0.04, 0.3};
 constexpr Prior kUnpriced = {0, 1, 1.2, 0.07, 0, 0.6};
 constexpr double kNoise = 1e-6;
-constexpr double kMargin = 0.02;  // a gain below this is no reason to look somewhere: looks farther
+constexpr double kMargin = 0.025;  // a gain below this is no reason to look somewhere: looks farther
 
 }  // namespace
 

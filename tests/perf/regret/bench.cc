@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/source.h"
 #include "core/config/contract_file.h"
 #include "core/mapping/convert.h"
+#include "zomboss/sdk/random.h"
 
 namespace zomboss::regret {
 namespace {
@@ -79,7 +81,10 @@ Result<std::vector<Cost>> Bench::measure_rows(bool offer_estimates) {
     costs.push_back(found->cost);
     rows_.emplace(std::move(values), std::move(plan));
   }
-  for (const Cost& cost : costs) estimates_.push_back(cost.estimate);
+  for (const Cost& cost : costs) {
+    latencies_.push_back(cost.latency);
+    estimates_.push_back(cost.estimate);
+  }
   const bool complete = std::find(estimates_.begin(), estimates_.end(), 0.0) == estimates_.end();
   if (!offer_estimates || !complete) estimates_.clear();
   return costs;
@@ -96,6 +101,24 @@ wire::SearchContextT Bench::context(uint64_t seed, uint32_t evaluations) {
   context.proposal_budget = kProposalsPerEvaluation * evaluations;
   context.static_costs = estimates_;
   return context;
+}
+
+// Leaves Candidate-0's row, the first, and draws among the others. Returns the optimum of what is left.
+double Bench::drop_rows(uint64_t seed, uint32_t percent, wire::SearchContextT& context) const {
+  constexpr uint64_t kStream = 77;
+  Random random(seed, kStream);
+  const auto width = static_cast<ptrdiff_t>(surface_->knobs().size());
+  const std::vector<int64_t> all = std::exchange(context.surface->catalog, {});
+  context.static_costs.clear();
+  double optimum = candidate0_latency_;
+  for (size_t row = 0; row < latencies_.size(); ++row) {
+    if (row > 0 && random.below(100) < percent) continue;
+    const auto first = all.begin() + static_cast<ptrdiff_t>(row) * width;
+    context.surface->catalog.insert(context.surface->catalog.end(), first, first + width);
+    if (!estimates_.empty()) context.static_costs.push_back(estimates_[row]);
+    if (latencies_[row] > 0) optimum = std::min(optimum, latencies_[row]);
+  }
+  return optimum;
 }
 
 // Of a catalog, and an intent that sets every knob: that row, without asking the resolver.
@@ -147,11 +170,13 @@ Result<wire::FeedbackT> Bench::answer(const wire::IntentT& message, std::map<Has
   return item;
 }
 
-Result<Outcome> Bench::search(search::Policy& policy, uint64_t seed, uint32_t evaluations) {
+Result<Outcome> Bench::search(search::Policy& policy, uint64_t seed, uint32_t evaluations, uint32_t drop) {
   Outcome outcome;
   outcome.best = candidate0_latency_;
   std::map<Hash, double> known = {{candidate0_.hash, candidate0_latency_}};
-  ZB_TRY(policy.start(context(seed, evaluations)));
+  wire::SearchContextT start = context(seed, evaluations);
+  if (surface_->is_catalog()) outcome.optimum = drop_rows(seed, drop, start);
+  ZB_TRY(policy.start(start));
   while (outcome.evaluations < evaluations && outcome.proposals < kProposalsPerEvaluation * evaluations) {
     wire::SearchStateT state;
     state.proposal = ++outcome.proposals;

@@ -18,7 +18,8 @@ namespace zomboss::regret {
 
 // What one search came to.
 struct Outcome {
-  double best = 0;  // latency, Candidate-0 included
+  double best = 0;     // latency, Candidate-0 included
+  double optimum = 0;  // of the rows that were there; of a conditional surface 0
   uint32_t evaluations = 0;
   uint32_t proposals = 0;
   uint32_t duplicates = 0;
@@ -43,7 +44,8 @@ class Bench {
   // target's own.
   Result<std::vector<Cost>> measure_rows(bool offer_estimates);
   // As the host's controller: completes intents, refuses illegal and known ones, evaluates the others.
-  Result<Outcome> search(search::Policy& policy, uint64_t seed, uint32_t evaluations);
+  // drop: so many percent of a catalog's rows are left out, other ones for each seed.
+  Result<Outcome> search(search::Policy& policy, uint64_t seed, uint32_t evaluations, uint32_t drop);
 
  private:
   struct Entry {
@@ -55,6 +57,7 @@ class Bench {
   Result<wire::FeedbackT> answer(const wire::IntentT& intent, std::map<Hash, double>& known,
                                  Outcome& outcome);
   wire::SearchContextT context(uint64_t seed, uint32_t evaluations);
+  double drop_rows(uint64_t seed, uint32_t percent, wire::SearchContextT& context) const;
 
   std::string name_, identity_;
   evaluate::Target* target_ = nullptr;
@@ -68,6 +71,7 @@ class Bench {
   double best_ = 0;
   std::map<Hash, Entry> entries_;
   std::map<std::vector<int64_t>, mapping::Plan> rows_;  // of a catalog, by values
+  std::vector<double> latencies_;                       // by row
   std::vector<double> estimates_;                       // by row; empty = unknown
 };
 

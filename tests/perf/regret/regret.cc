@@ -21,8 +21,9 @@ namespace {
 struct Settings {
   std::vector<std::string> suites, policies, plugin_dirs;
   std::string costs, rows;
-  uint32_t evaluations = 0;
+  uint32_t evaluations = 0, drop = 0;
   uint64_t seeds = 100;
+  double at_most = 0;
   bool each = false, ranks = false, blind = false;
 };
 
@@ -146,7 +147,12 @@ class Program {
         }
       }
     }
-    for (size_t p = 0; p < outcomes.size(); ++p) print(suite, settings_.policies[p], benches, outcomes[p]);
+    for (size_t p = 0; p < outcomes.size(); ++p) {
+      const double percent = print(suite, settings_.policies[p], benches, outcomes[p]);
+      if (settings_.at_most > 0 && percent > settings_.at_most)
+        return failed_precondition(fmt::format("{}: mean regret of {} is {:.2f} %, over {} %", suite.name,
+                                               settings_.policies[p], percent, settings_.at_most));
+    }
     return {};
   }
 
@@ -155,18 +161,21 @@ class Program {
               loader_.load(policy.substr(0, policy.find(':')), loader::Kind::kPolicy));
     ZB_ASSIGN(const auto instance, search::open_policy(*plugin->descriptor, options_of(policy)));
     const uint32_t by_surface = bench.surface().is_catalog() ? 12 : 80;
-    return bench.search(*instance, seed, settings_.evaluations != 0 ? settings_.evaluations : by_surface);
+    return bench.search(*instance, seed, settings_.evaluations != 0 ? settings_.evaluations : by_surface,
+                        settings_.drop);
   }
 
-  void print(const config::Suite& suite, const std::string& policy,
-             const std::vector<std::unique_ptr<Bench>>& benches,
-             const std::vector<std::vector<Outcome>>& outcomes) const {
+  // Returns the mean regret in percent.
+  double print(const config::Suite& suite, const std::string& policy,
+               const std::vector<std::unique_ptr<Bench>>& benches,
+               const std::vector<std::vector<Outcome>>& outcomes) const {
     std::vector<double> all, by_instance;
     double evaluations = 0, rejected = 0;
     for (size_t i = 0; i < benches.size(); ++i) {
       std::vector<double> regrets;
       for (const Outcome& outcome : outcomes[i]) {
-        regrets.push_back(100 * (outcome.best / benches[i]->best() - 1));
+        regrets.push_back(100 *
+                          (outcome.best / (outcome.optimum > 0 ? outcome.optimum : benches[i]->best()) - 1));
         evaluations += outcome.evaluations;
         rejected += outcome.duplicates + outcome.illegal;
       }
@@ -187,6 +196,7 @@ class Program {
         benches[static_cast<size_t>(worst - by_instance.begin())]->name(), *worst,
         evaluations / static_cast<double>(all.size()), rejected / static_cast<double>(all.size()));
     std::fflush(stdout);
+    return mean(all);
   }
 
   const Settings& settings_;
@@ -207,6 +217,10 @@ int main(int argc, char** argv) {
   app.add_option("--rows", settings.rows, "file to which every row with its latency is appended");
   app.add_option("--seeds", settings.seeds, "seeds 1..N of each policy and instance");
   app.add_option("--evaluations", settings.evaluations, "of each search; 0 = 12 of a catalog, 80 otherwise");
+  app.add_option("--drop", settings.drop,
+                 "leave out so many percent of each catalog, other rows for each seed")
+      ->check(CLI::Range(0, 90));
+  app.add_option("--at-most", settings.at_most, "fail when a mean regret is over so many percent");
   app.add_flag("--each", settings.each, "also print each instance");
   app.add_flag("--ranks", settings.ranks, "also print how well static costs rank the rows");
   app.add_flag("--blind", settings.blind, "do not tell the policies the static costs");
