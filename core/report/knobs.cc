@@ -33,7 +33,7 @@ std::string knob_chart(const KnobEffect& effect, double low, double high) {
   for (const ValueEffect& value : values) longest = std::max(longest, character_count(value.value));
   const double left = std::clamp(16 + 8.2 * static_cast<double>(longest), 60.0, 156.0);
   const Frame frame{left, kTop, 286, kTop + kRow * static_cast<double>(values.size())};
-  const Scale x = Scale::fitting(low, high, frame.left, frame.right);
+  const Scale x = Scale::fitting(low, high, frame.left, frame.right, false);
   Svg svg(330, frame.bottom + 26, "Latency relative to Candidate-0 by value of " + effect.knob);
   for (const double tick : x.ticks()) {
     svg.line(x(tick), frame.top, x(tick), frame.bottom, "grid");

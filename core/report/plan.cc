@@ -41,7 +41,8 @@ std::string filled_rule(const std::string& rule, double needs, double available,
 }
 
 std::string occupancy(const Json& memories, const std::vector<Decision>& plan) {
-  if (!memories.is_array() || memories.empty()) return nothing("The run keeps no occupancy of the memories.");
+  if (!memories.is_array() || memories.empty())
+    return nothing("No capacity rule of this workload has numbers to show.");
   std::string out = "<div class=\"memories\">";
   std::vector<std::vector<std::string>> rows;
   for (const Json& memory : memories) {

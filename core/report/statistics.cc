@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <set>
+#include <tuple>
 
 namespace zomboss::report {
 namespace {
@@ -41,7 +42,7 @@ struct ValueSamples {
   std::vector<double> relative;  // latencies
 };
 
-// The order of a knob's values: that of the surface's domain, then numbers, then names.
+// The order of a knob's values: numbers by size, then names as in the surface's domain, then other names.
 class DomainOrder {
  public:
   explicit DomainOrder(const std::string& surface) {
@@ -57,22 +58,24 @@ class DomainOrder {
   }
 
   bool before(const std::string& knob, const std::string& a, const std::string& b) const {
-    const auto key = [&](const std::string& value) {
-      const auto domain = order_.find(knob);
-      if (domain != order_.end()) {
-        const auto place = domain->second.find(value);
-        if (place != domain->second.end())
-          return std::pair(static_cast<double>(place->second), std::string());
-      }
-      double number = 0;
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-      const bool numeric = error == std::errc() && end == value.data() + value.size();
-      return std::pair(1e6 + (numeric ? number : 1e12), value);
-    };
-    return key(a) < key(b);
+    return key(knob, a) < key(knob, b);
   }
 
  private:
+  using Key = std::tuple<int, double, std::string>;
+  Key key(const std::string& knob, const std::string& value) const {
+    double number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error == std::errc() && end == value.data() + value.size() && !std::isnan(number))
+      return {0, number, value};
+    const auto domain = order_.find(knob);
+    if (domain != order_.end()) {
+      const auto place = domain->second.find(value);
+      if (place != domain->second.end()) return {1, static_cast<double>(place->second), value};
+    }
+    return {2, 0, value};
+  }
+
   std::map<std::string, std::map<std::string, size_t>> order_;
 };
 

@@ -88,8 +88,11 @@ TEST(Statistics, KnobEffectsFindTheKnobsThatMatter) {
   EXPECT_EQ(place("load_order"), 7u);
   const KnobEffect& tile = effects.varied[place("tile_m")];
   ASSERT_EQ(tile.values.size(), 5u);
-  EXPECT_EQ(tile.values[0].value, "16");  // the order of the domain, not of the alphabet
+  EXPECT_EQ(tile.values[0].value, "16");  // by size, not by the alphabet
   EXPECT_EQ(tile.values[4].value, "256");
+  const KnobEffect& schedule = effects.varied[place("store_schedule")];
+  EXPECT_EQ(schedule.values[0].value, "early");  // as in the surface's domain
+  EXPECT_EQ(schedule.values[2].value, "deferred");
   EXPECT_GT(tile.values[0].median, tile.values[2].median);
   for (const ValueEffect& value : tile.values) {
     EXPECT_LE(value.best, value.median);

@@ -68,11 +68,11 @@ Scale Scale::logarithmic(double low, double high, double from, double to) {
   return scale;
 }
 
-Scale Scale::fitting(double low, double high, double from, double to) {
+Scale Scale::fitting(double low, double high, double from, double to, bool round) {
   if (low > 0 && high > 4 * low) return logarithmic(low, high, from, to);
   // Not from zero: these charts compare lines, not areas. Some room on both sides.
   const double room = 0.03 * (high - low);
-  return linear(std::max(0.0, low - room), high + room, from, to);
+  return linear(std::max(0.0, low - room), high + room, from, to, round);
 }
 
 double Scale::operator()(double value) const {

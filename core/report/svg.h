@@ -16,7 +16,7 @@ class Scale {
   static Scale linear(double low, double high, double from, double to, bool round = true);
   static Scale logarithmic(double low, double high, double from, double to);
   // Logarithmic when the values span more than a factor of four.
-  static Scale fitting(double low, double high, double from, double to);
+  static Scale fitting(double low, double high, double from, double to, bool round = true);
 
   double operator()(double value) const;  // clamped to the pixel range
   const std::vector<double>& ticks() const { return ticks_; }

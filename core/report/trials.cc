@@ -108,10 +108,7 @@ Result<std::string> group_trials(const Data& data, const Group& group) {
   const Frame outer{frame.left, frame.top, frame.right, lanes.empty() ? frame.bottom : lanes_bottom};
   draw_axes(svg, outer, x, y, "Trials of each run, in order",
             "Latency, " + group.problem.unit + (y.is_logarithmic() ? " (logarithmic)" : ""));
-  if (near) {
-    svg.line(frame.left, y(group.candidate0), frame.right, y(group.candidate0), "level");
-    svg.text(frame.right, y(group.candidate0) - 6, "Candidate-0", "tick halo", "end");
-  }
+  if (near) svg.line(frame.left, y(group.candidate0), frame.right, y(group.candidate0), "level");
   std::vector<Placed> verified, best;
   std::map<size_t, std::vector<double>> others;
   for (const size_t index : group.runs) {
@@ -135,6 +132,8 @@ Result<std::string> group_trials(const Data& data, const Group& group) {
   for (const Placed& placed : best)
     svg.circle(placed.x, placed.y, 4, "point best",
                trial_title(data, *placed.view, *placed.point, group.problem.unit));
+  // Over the points, so that none covers it.
+  if (near) svg.text(frame.right, y(group.candidate0) - 6, "Candidate-0", "tick halo", "end");
   double lane_y = lanes_top;
   for (const auto& [order, outcome] : lanes) {
     const Outcome known = outcome_of(data.outcomes[outcome]);
