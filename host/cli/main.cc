@@ -1,5 +1,7 @@
 // The program: one command, its exit code.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
@@ -28,6 +30,14 @@ int fail(const CommonOptions& common, const Status& status) {
 
 namespace {
 
+// A caller may have closed the standard descriptors: then a socket or a database must not take their place.
+// What is written to such a stdout still fails.
+void open_standard_descriptors() {
+  int descriptor = ::open("/dev/null", O_RDONLY);
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = ::open("/dev/null", O_RDONLY);
+  if (descriptor > STDERR_FILENO) ::close(descriptor);
+}
+
 int run(const std::string& program, const std::vector<std::string>& words) {
   CommandLine line;
   if (const auto exit = parse_command_line(program, words, line)) return *exit;
@@ -44,6 +54,7 @@ int run(const std::string& program, const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   try {
+    zomboss::cli::open_standard_descriptors();
     const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
     return zomboss::cli::run(argc > 0 ? argv[0] : "zomboss", words);
   } catch (const std::exception& error) {

@@ -48,24 +48,67 @@ struct Finding {
   std::string what, text;
 };
 
-Finding check_plugin(loader::Loader& plugins, const loader::Manifest& manifest) {
-  const std::string what = fmt::format("{} {}", loader::kind_name(manifest.kind), manifest.id);
-  const auto plugin = plugins.load(manifest);
-  if (!plugin.ok()) return {false, what, plugin.status().message()};
-  return {true, what, fmt::format("loads, version {}, ABI {}", manifest.version, manifest.abi)};
+// Loads the plugin as a search would, in a worker of its own, and checks what a target says of itself.
+void check_plugin(Session& session, const loader::Manifest& manifest, std::vector<Finding>& findings) {
+  const std::string kind(loader::kind_name(manifest.kind));
+  const std::string what = kind + " " + manifest.id;
+  auto instance = session.instance(kind, manifest.id, session.config().plugin_options(kind, manifest.id));
+  if (!instance.ok()) {
+    findings.push_back({false, what, instance.status().message()});
+  } else {
+    findings.push_back(
+        {true, what, fmt::format("loads, version {}, ABI {}", manifest.version, manifest.abi)});
+  }
+  if (manifest.kind != loader::Kind::kTarget) return;
+  const std::string spec = "spec of " + manifest.id;
+  if (!instance.ok()) {
+    findings.push_back({false, spec, "not loaded"});
+    return;
+  }
+  const auto target =
+      evaluate::Target::open(*std::move(instance), session.config().target_params(manifest.id));
+  if (!target.ok()) {
+    findings.push_back({false, spec, target.status().message()});
+    return;
+  }
+  findings.push_back(
+      {(*target)->warnings().empty(), spec,
+       fmt::format("{} instructions, {} memories, {} warnings", (*target)->model().instructions.size(),
+                   (*target)->model().memories.size(), (*target)->warnings().size())});
 }
 
-Finding check_target(Session& session, const loader::Manifest& manifest) {
-  const std::string what = fmt::format("spec of {}", manifest.id);
-  const auto plugin = session.plugins().load(manifest);
-  if (!plugin.ok()) return {false, what, "not loaded"};
-  const auto target =
-      evaluate::Target::open(*(*plugin)->descriptor, session.config().plugin_options("target", manifest.id),
-                             session.config().target_params(manifest.id), stderr_log());
-  if (!target.ok()) return {false, what, target.status().message()};
-  return {(*target)->warnings().empty(), what,
-          fmt::format("{} instructions, {} memories, {} warnings", (*target)->model().instructions.size(),
-                      (*target)->model().memories.size(), (*target)->warnings().size())};
+// The history of this folder, if there is one.
+Result<std::unique_ptr<history::History>> find_history(const Session& session) {
+  const std::string& file = session.config().text("history.file");
+  std::error_code error;
+  if (file.empty() || !std::filesystem::exists(file, error)) return std::unique_ptr<history::History>();
+  return history::History::open(file, history::Access::kReadOnly);
+}
+
+void check_history(const Session& session, std::vector<Finding>& findings) {
+  const std::string& file = session.config().text("history.file");
+  const auto history = find_history(session);
+  if (history.ok() && *history == nullptr) return;
+  Status status = history.status();
+  if (status.ok()) status = (*history)->check();
+  findings.push_back({status.ok(), "history", status.ok() ? file + " is whole" : status.message()});
+}
+
+// A line for each plugin file that crashed too often.
+std::vector<std::string> quarantine_lines(const Session& session) {
+  std::vector<std::string> lines;
+  const auto history = find_history(session);
+  if (!history.ok() || *history == nullptr) return lines;
+  const auto plugins = (*history)->plugins();
+  if (!plugins.ok()) return lines;
+  for (const auto& health : *plugins)
+    if (health.quarantined)
+      lines.push_back(
+          fmt::format("quarantined: {} {}, file {}...: {} failures in a row, the last: {}; use it "
+                      "again with `zomboss plugins release {}`",
+                      health.id, health.version, health.sha256.substr(0, 12), health.failures,
+                      health.last_failure, health.id));
+  return lines;
 }
 
 }  // namespace
@@ -79,11 +122,13 @@ int run_plugins_command(const CommonOptions& common) {
     for (const loader::Manifest& manifest : discovery.manifests) json["plugins"].push_back(to_json(manifest));
     for (const loader::Problem& problem : discovery.problems)
       json["problems"].push_back({{"path", problem.path}, {"text", problem.text}});
+    json["quarantined"] = quarantine_lines(**session);
     print_json(json);
   } else {
     for (const loader::Manifest& manifest : discovery.manifests)
       fmt::print("{:<7} {:<12} {:<8} {}\n", loader::kind_name(manifest.kind), manifest.id, manifest.version,
                  manifest.description);
+    for (const std::string& line : quarantine_lines(**session)) fmt::print("{}\n", line);
     for (const loader::Problem& problem : discovery.problems)
       fmt::print(stderr, "zomboss: {}\n", problem.text);
   }
@@ -149,10 +194,9 @@ int run_doctor_command(const CommonOptions& common) {
     findings.push_back({false, problem.path, problem.text});
   findings.push_back({!plugins.discovery().manifests.empty(), "plugins",
                       fmt::format("{} found", plugins.discovery().manifests.size())});
-  for (const loader::Manifest& manifest : plugins.discovery().manifests) {
-    findings.push_back(check_plugin(plugins, manifest));
-    if (manifest.kind == loader::Kind::kTarget) findings.push_back(check_target(**session, manifest));
-  }
+  for (const loader::Manifest& manifest : plugins.discovery().manifests)
+    check_plugin(**session, manifest, findings);
+  check_history(**session, findings);
   bool healthy = true;
   Json list = Json::array();
   for (const Finding& finding : findings) {

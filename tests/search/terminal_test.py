@@ -45,6 +45,11 @@ with Folder() as folder:
     check("[1/6]" in piped.stderr or "best" in piped.stderr, "and a line for each new best")
     check("\x1b" not in on_terminal(folder, SEARCH, TERM="dumb"), "nor on a terminal that cannot")
 
+    closed = subprocess.run(["sh", "-c", '"$@" <&- >&- 2>&-', "sh", PROGRAM, *SEARCH], cwd=folder.path,
+                            env=folder.environment(), check=False)
+    check_equal(closed.returncode, 2, "closed standard descriptors: the output could not be written, exit code 2")
+    check(len(folder.json("runs")["runs"]) > 1, "and the search was recorded")
+
 with Folder() as folder:
     words = ["ask", SOURCE + "/workloads/gemmini/gemm_c2.hlo", "--evaluations", "5"]
     state = json.loads(folder.run(*words).stdout)

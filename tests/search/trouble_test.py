@@ -62,7 +62,9 @@ with Folder() as folder:
     check("quarantined after 5 crashes" in last["stop_reason"], "five crashes in a row end the search")
     refused = folder.run("search", "add.hlo", *FLAGS, expect=2)
     check("is quarantined" in refused.stderr and "plugins release trouble" in refused.stderr, "and the next one")
+    check("quarantined: trouble 1.0.0" in folder.run("plugins").stdout, "the list of plugins shows it")
     folder.run("plugins", "release", "trouble")
+    check("quarantined" not in folder.run("plugins").stdout, "released")
     folder.run("search", "add.hlo", *FLAGS, "--evaluations", 2, "--no-export", expect=None)
     folder.run("plugins", "release", "nobody", expect=2)
 
