@@ -93,6 +93,8 @@ class ChatClient {
   Json request_of(const Ask& ask, int64_t max_tokens) const;
   Result<Attempt> exchange(sdk::Call& call, Turn& turn, const Ask& ask, const Json& request,
                            int64_t max_tokens);
+  static void recall(const Json& record, Attempt& attempt);
+  static Json record_of(const Attempt& attempt, const Json& request);
   Status recorded_end() const;
   Status within_budget(const Turn& turn, uint64_t prompt, int64_t max_tokens) const;
   Status send(sdk::Call& call, const Json& request, int64_t max_tokens, Attempt& attempt);

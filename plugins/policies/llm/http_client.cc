@@ -1,6 +1,7 @@
 #include "plugins/policies/llm/http_client.h"
 
 #include <curl/curl.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
@@ -59,24 +60,6 @@ void explain(CURLcode code, HttpResponse& response) {
   }
 }
 
-}  // namespace
-
-struct HttpClient::Handle {
-  CURLM* multi = nullptr;
-};
-
-HttpClient::HttpClient() : handle_(std::make_unique<Handle>()) {
-  static std::once_flag once;  // libcurl's own global state, never taken down: plugins are not unloaded
-  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
-  handle_->multi = curl_multi_init();
-}
-
-HttpClient::~HttpClient() {
-  curl_multi_cleanup(handle_->multi);
-}
-
-namespace {
-
 void configure(CURL* easy, const HttpRequest& request, curl_slist* headers, HttpResponse& response) {
   curl_easy_setopt(easy, CURLOPT_URL, request.url.c_str());
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -98,6 +81,32 @@ void configure(CURL* easy, const HttpRequest& request, curl_slist* headers, Http
   if (request.loopback) curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
 }
 
+// A server that goes away must not kill the process: with CURLOPT_NOSIGNAL libcurl leaves SIGPIPE to us.
+// Blocked for this thread, and taken if it came, while this lives.
+class NoSigpipe {
+ public:
+  NoSigpipe() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoSigpipe() {
+    const timespec now{};
+    while (!was_pending_ && sigtimedwait(&pipe_, nullptr, &now) == SIGPIPE) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoSigpipe(const NoSigpipe&) = delete;
+  NoSigpipe& operator=(const NoSigpipe&) = delete;
+
+ private:
+  sigset_t pipe_{}, before_{};
+  bool was_pending_ = false;
+};
+
 // Until the transfer ends. False when it was cancelled.
 bool drive(CURLM* multi, const std::function<bool()>& cancelled, CURLcode& code) {
   for (;;) {
@@ -117,6 +126,21 @@ bool drive(CURLM* multi, const std::function<bool()>& cancelled, CURLcode& code)
 
 }  // namespace
 
+struct HttpClient::Handle {
+  CURLM* multi = nullptr;
+};
+
+HttpClient::HttpClient() : handle_(std::make_unique<Handle>()) {
+  static std::once_flag once;  // libcurl's own global state, never taken down: plugins are not unloaded
+  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+  handle_->multi = curl_multi_init();
+}
+
+HttpClient::~HttpClient() {
+  const NoSigpipe no_sigpipe;  // connections say goodbye
+  curl_multi_cleanup(handle_->multi);
+}
+
 HttpResponse HttpClient::post(const HttpRequest& request, const std::function<bool()>& cancelled) {
   HttpResponse response;
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy(curl_easy_init(), curl_easy_cleanup);
@@ -133,6 +157,7 @@ HttpResponse HttpClient::post(const HttpRequest& request, const std::function<bo
   const auto begin = std::chrono::steady_clock::now();
   configure(easy.get(), request, headers.get(), response);
   CURLcode code = CURLE_OK;
+  const NoSigpipe no_sigpipe;
   curl_multi_add_handle(handle_->multi, easy.get());
   response.cancelled = !drive(handle_->multi, cancelled, code);
   curl_multi_remove_handle(handle_->multi, easy.get());

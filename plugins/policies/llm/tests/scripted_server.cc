@@ -213,41 +213,54 @@ void ScriptedServer::serve(int socket) {
   ::shutdown(socket, SHUT_RDWR);  // closed by the destructor, so that its number is not used again before
 }
 
-Step ScriptedServer::next_step(const std::string& body) {
+namespace {
+
+// One of twelve, by the place in the conversation, from a start that depends on its first question: a
+// conversation meets all of them, and every fourth answer is malformed.
+Step flaky_step(const Json& request) {
+  const Json& messages = member(request, "messages");
+  const size_t start = messages.size() > 1 ? fnv1a(text_of(messages[1], "content")) % 12 : 0;
+  switch ((start + messages.size() / 2) % 12) {
+    case 0:
+      return status_step(429, "slow down", {{"retry-after-ms", "1"}});
+    case 1:
+    case 9:
+      return step("malformed");
+    case 2:
+      return status_step(503, "overloaded", {{"Retry-After", "0"}});
+    case 3:
+      return step("fenced");
+    case 5:
+      return step("null_content");
+    case 6:
+      return status_step(500, "oops", {{"retry-after-ms", "1"}});
+    case 7:
+      return step("prose");
+    case 10:
+      return step("double_encoded");
+    case 11:
+      return step("no_usage");
+    default:
+      return step("good");
+  }
+}
+
+}  // namespace
+
+Step ScriptedServer::next_step(const std::string& body, const Json& request) {
   const std::lock_guard lock(mutex_);
   if (!steps_.empty()) {
     Step next = steps_.front();
     steps_.pop_front();
     return next;
   }
-  if (!options_.flaky) return step("good");
-  const uint64_t hash = fnv1a(body);
-  if (seen_[hash]++ > 0) return step("good");
-  switch (hash % 12) {
-    case 0:
-      return status_step(429, "slow down", {{"retry-after-ms", "1"}});
-    case 1:
-      return status_step(503, "overloaded", {{"Retry-After", "0"}});
-    case 2:
-      return status_step(500, "oops", {{"retry-after-ms", "1"}});
-    case 3:
-      return step("malformed");
-    case 4:
-      return step("fenced");
-    case 5:
-      return step("prose");
-    case 6:
-      return step("null_content");
-    case 7:
-      return step("double_encoded");
-    default:
-      return step("good");
-  }
+  if (!options_.flaky || seen_[fnv1a(body)]++ > 0) return step("good");
+  return flaky_step(request);
 }
 
 bool ScriptedServer::answer(int socket, const std::string& body) {
   const Json request = parse_json(body).value_or(Json());
-  Step next = next_step(body);
+  Step next = next_step(body, request);
   const bool schema = text_of(member(request, "response_format"), "type") == "json_schema";
   if (request.is_null())
     next = status_step(400, "the request is no JSON");

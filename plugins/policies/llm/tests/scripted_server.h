@@ -42,7 +42,7 @@ struct ServerOptions {
   bool tools = true;
   bool rejects_max_tokens = false;  // as reasoning models do
   bool rejects_schema = false;      // status 400 instead of ignoring it
-  bool flaky = false;               // misbehaves now and then, by the request's content, never twice in a row
+  bool flaky = false;  // misbehaves now and then, by the request's content, never twice to the same
   std::vector<Step> steps;
 };
 
@@ -66,7 +66,7 @@ class ScriptedServer {
  private:
   void accept_all();
   void serve(int socket);
-  Step next_step(const std::string& body);
+  Step next_step(const std::string& body, const Json& request);
   // False: close the connection.
   bool answer(int socket, const std::string& body);
 
