@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <system_error>
 
 #include "host/cli/command_line.h"
 #include "host/cli/exit.h"
@@ -31,11 +32,10 @@ int fail(const CommonOptions& common, const Status& status) {
 namespace {
 
 // A caller may have closed the standard descriptors: then a socket or a database must not take their place.
-// What is written to such a stdout still fails.
+// What is written to such a stdout still fails; talk to such a stderr is lost.
 void open_standard_descriptors() {
-  int descriptor = ::open("/dev/null", O_RDONLY);
-  while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = ::open("/dev/null", O_RDONLY);
-  if (descriptor > STDERR_FILENO) ::close(descriptor);
+  for (int wanted = STDIN_FILENO; wanted <= STDERR_FILENO; ++wanted)
+    if (::fcntl(wanted, F_GETFD) < 0) ::open("/dev/null", wanted == STDERR_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 int run(const std::string& program, const std::vector<std::string>& words) {
@@ -57,6 +57,9 @@ int main(int argc, char** argv) {
     zomboss::cli::open_standard_descriptors();
     const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
     return zomboss::cli::run(argc > 0 ? argv[0] : "zomboss", words);
+  } catch (const std::system_error& error) {  // of printing
+    std::fprintf(stderr, "zomboss: error: the output could not be written: %s\n", error.what());
+    return zomboss::cli::kExitUsage;
   } catch (const std::exception& error) {
     fmt::print(stderr,
                "zomboss: internal error: {}\nPlease report it with the command line and its input files.\n",
