@@ -31,6 +31,23 @@ Json occupancy_json(const mapping::Surface& surface, const mapping::Plan& plan) 
   return list;
 }
 
+// What the simulator counted of an on-chip memory: a counter MEMORY.UNITS beside the rows of the description.
+void add_counted(const wire::ModelT& model, const evaluate::Evaluation& evaluation, Json& list) {
+  for (const auto& memory : model.memories) {
+    if (memory->offchip || memory->rows <= 0) continue;
+    for (const auto& counter : evaluation.simulation.counters) {
+      if (!counter->name.starts_with(memory->name + ".") ||
+          counter->value > static_cast<double>(memory->rows))
+        continue;
+      list.push_back({{"name", memory->name},
+                      {"rule", counter->name + ", counted by the simulator"},
+                      {"needs", counter->value},
+                      {"available", memory->rows},
+                      {"unit", counter->unit}});
+    }
+  }
+}
+
 struct Span {
   uint64_t start = 0, end = 0;
   std::string label;
@@ -108,8 +125,10 @@ Json loop_nest_json(const mapping::Plan& plan) {
 Json incumbent_json(const Workbench& bench, const search::Candidate& best, const std::string& reproduce) {
   Json counters = Json::object();
   for (const auto& counter : best.evaluation.simulation.counters) counters[counter->name] = counter->value;
+  Json occupancy = occupancy_json(*bench.problem().surface, best.plan);
+  add_counted(bench.target().model(), best.evaluation, occupancy);
   return {{"plan", to_json(best.plan)},
-          {"occupancy", occupancy_json(*bench.problem().surface, best.plan)},
+          {"occupancy", occupancy},
           {"timeline", timeline_json(best.evaluation)},
           {"counters", counters},
           {"loop_nest", loop_nest_json(best.plan)},

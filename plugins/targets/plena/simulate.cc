@@ -118,7 +118,36 @@ void add_counter(wire::SimulationT& out, std::string name, uint64_t value, const
   out.counters.push_back(std::move(counter));
 }
 
+void add_span(wire::SimulationT& out, std::string_view engine, const std::string& label, uint64_t start,
+              uint64_t time) {
+  if (time == 0) return;
+  auto span = std::make_unique<wire::SpanT>();
+  span->engine = engine;
+  span->label = label;
+  span->start = start;
+  span->end = start + time;
+  out.timeline.push_back(std::move(span));
+}
+
+// The machine does one instruction after the other, so its time is told by region: regions in the order of
+// the program, and below each one the time of the engines in it, summed up (they take turns).
+void add_timeline(const Profile& profile, const LoadedProgram& program, wire::SimulationT& out) {
+  uint64_t start = 0;
+  for (size_t i = 0; i < program.regions.size(); ++i) {
+    const size_t end = i + 1 < program.regions.size() ? program.regions[i + 1].second : program.words.size();
+    const auto& [name, begin] = program.regions[i];
+    if (begin >= end) continue;
+    const RegionTotal total = region_total(profile, begin, end);
+    add_span(out, "region", name, start, total.nanoseconds);
+    for (size_t engine = 0; engine < kEngineCount; ++engine)
+      add_span(out, engine_name(static_cast<Engine>(engine)), name, start,
+               total.nanoseconds_by_engine[engine]);
+    start += total.nanoseconds;
+  }
+}
+
 void report(const Profile& profile, const LoadedProgram& program, wire::SimulationT& out) {
+  add_timeline(profile, program, out);
   add_counter(out, "executed", profile.instructions, "instructions");
   for (size_t engine = 0; engine < kEngineCount; ++engine)
     add_counter(out, fmt::format("ns.{}", engine_name(static_cast<Engine>(engine))),

@@ -42,6 +42,18 @@ TEST_P(Candidate0, MeetsTheContract) {
   ASSERT_TRUE(schedule.ok()) << schedule.status().message();
   EXPECT_GT(schedule->static_cost, latency / 3);
   EXPECT_LT(schedule->static_cost, latency * 3);
+  // The timeline: regions without gaps, from the start to the end; below each the engines fill its time.
+  uint64_t regions = 0, engines = 0;
+  for (const auto& span : evaluation.simulation.timeline) {
+    if (span->engine != "region") {
+      engines += span->end - span->start;
+      continue;
+    }
+    EXPECT_EQ(span->start, regions) << span->label;
+    regions = span->end;
+  }
+  EXPECT_EQ(regions, evaluation.latency);
+  EXPECT_EQ(engines, evaluation.latency);
 }
 
 INSTANTIATE_TEST_SUITE_P(Plena, Candidate0, testing::ValuesIn(instances()),
