@@ -70,7 +70,7 @@ Result<Prepared> prepare(const CommonOptions& given, const SearchOptions& option
   ZB_ASSIGN(const CommonOptions common, with_target_of_suites(given, options.inputs));
   ZB_ASSIGN(prepared.session, Session::open(common, flag_settings(options)));
   ZB_ASSIGN(prepared.tasks, read_tasks(*prepared.session, options.inputs));
-  prepared.settings = read_settings(prepared.session->config());
+  ZB_ASSIGN(prepared.settings, read_settings(prepared.session->config()));
   if (suite && !options.policies.empty()) prepared.policies = split_words(options.policies);
   if (suite && !options.seeds.empty()) {
     ZB_ASSIGN(prepared.seeds, parse_seeds(options.seeds));

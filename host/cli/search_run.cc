@@ -231,13 +231,21 @@ bool saw_everything(const Workbench& bench, const search::Report& report) {
 
 }  // namespace
 
-Settings read_settings(const config::Config& config) {
+Result<Settings> read_settings(const config::Config& config) {
+  constexpr int64_t kMost = 100'000'000;  // of what is counted in 32 bits, twenty proposals each included
+  const auto count = [&](const std::string& key, uint32_t& value) -> Status {
+    if (config.integer(key) > kMost)
+      return invalid_argument(fmt::format("'{}' is {} ({}), expected at most {}", key, config.integer(key),
+                                          config.origin(key), kMost));
+    value = static_cast<uint32_t>(config.integer(key));
+    return {};
+  };
   Settings settings;
   settings.policy = config.text("search.policy");
   settings.output = config.text("output.directory");
-  settings.budget.evaluations = static_cast<uint32_t>(config.integer("search.evaluations"));
-  settings.budget.proposals = static_cast<uint32_t>(config.integer("search.proposals"));
-  settings.budget.patience = static_cast<uint32_t>(config.integer("search.patience"));
+  ZB_TRY(count("search.evaluations", settings.budget.evaluations));
+  ZB_TRY(count("search.proposals", settings.budget.proposals));
+  ZB_TRY(count("search.patience", settings.budget.patience));
   settings.budget.seconds = config.number("search.seconds");
   settings.budget.tokens = static_cast<uint64_t>(config.integer("search.tokens"));
   settings.budget.cost = config.number("search.cost");

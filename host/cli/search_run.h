@@ -21,7 +21,8 @@ struct Settings {
   bool quiet = false;  // no progress on stderr
 };
 
-Settings read_settings(const config::Config& config);
+// Invalid argument: a budget that is too large to count.
+Result<Settings> read_settings(const config::Config& config);
 
 // Where a run is recorded. Borrowed; a null history records nothing.
 struct RunPlace {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -115,8 +116,11 @@ Result<std::unique_ptr<wire::Instance>> Session::instance(const std::string& kin
   if (const std::string& list = config_.text("plugins.allow_list"); !list.empty()) source.allow_list = list;
   worker::Limits limits;
   const bool policy = kind == "policy";
-  limits.call_seconds = config_.number(policy ? "worker.policy_seconds" : "worker.seconds");
-  limits.memory = static_cast<uint64_t>(config_.integer("worker.memory")) << 20;
+  constexpr double kLongest = 1e7;                   // seconds: more is no limit that anybody waits for
+  constexpr int64_t kMostMemory = int64_t{1} << 40;  // MiB
+  limits.call_seconds =
+      std::min(kLongest, config_.number(policy ? "worker.policy_seconds" : "worker.seconds"));
+  limits.memory = static_cast<uint64_t>(std::min(kMostMemory, config_.integer("worker.memory"))) << 20;
   // A proposal that is waited for is made again by a resumed run; an evaluation that runs may finish.
   limits.kill = policy ? &stop_requested() : &kill_requested();
   return worker::open_remote(

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "core/base/hash.h"
@@ -38,8 +39,9 @@ std::string options_text(const wire::OptionsT& options) {
 }
 
 size_t job_count(const config::Config& config) {
+  constexpr size_t kMost = 256;  // processes
   const auto asked = static_cast<size_t>(config.integer("search.jobs"));
-  return asked != 0 ? asked : std::max<size_t>(1, std::thread::hardware_concurrency());
+  return asked != 0 ? std::min(asked, kMost) : std::max<size_t>(1, std::thread::hardware_concurrency());
 }
 
 Result<std::unique_ptr<Workbench>> Workbench::open(Session& session, const Task& task, size_t jobs) {

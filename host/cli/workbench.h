@@ -54,7 +54,7 @@ std::vector<std::string> machine_facts(const wire::ModelT& model);
 // "k=v" lines.
 std::string options_text(const wire::OptionsT& options);
 
-// The number of evaluators for --jobs: 0 = one for each processor.
+// The number of evaluators for --jobs: 0 = one for each processor, at most 256.
 size_t job_count(const config::Config& config);
 
 }  // namespace zomboss::cli
