@@ -70,7 +70,7 @@ void count_reason(std::map<std::string, Reason>& reasons, const history::Trial& 
 }
 
 Status read_trials(Data& data, RunView& view, std::map<std::string, uint64_t>& plans) {
-  view.points.reserve(view.run.trials);
+  view.points.reserve(std::min<uint64_t>(view.run.trials, 1'000'000));  // of a file that may be damaged
   return data.history->each_trial(view.run.id, [&](const history::Trial& trial) {
     const size_t outcome = std::min<size_t>(index_in(data.outcomes, trial.outcome), 255);
     view.points.push_back({trial.number, trial.latency, static_cast<uint8_t>(outcome), trial.incumbent});

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <limits>
 
 namespace zomboss::cli {
 namespace {
@@ -49,15 +50,19 @@ std::optional<uint64_t> parse_seed(const std::string& text) {
 // "1..3,7" -> 1 2 3 7.
 Result<std::vector<uint64_t>> parse_seeds(const std::string& text) {
   constexpr uint64_t kMost = 100'000;
+  constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();  // as --seed takes it
   std::vector<uint64_t> seeds;
   for (const std::string& word : split_words(text)) {
     const size_t dots = word.find("..");
     const auto first = parse_seed(word.substr(0, dots));
     const auto last = dots == std::string::npos ? first : parse_seed(word.substr(dots + 2));
-    if (!first || !last || *last < *first || *last - *first >= kMost)
+    if (!first || !last || *last < *first || *last - *first >= kMost || *last > kLargest)
       return invalid_argument(
           fmt::format("--seeds: '{}' is no seed and no range; write 1..5 or 1,4,7", word));
-    for (uint64_t seed = *first; seed <= *last; ++seed) seeds.push_back(seed);
+    for (uint64_t seed = *first;; ++seed) {
+      seeds.push_back(seed);
+      if (seed == *last) break;
+    }
   }
   if (seeds.empty()) return invalid_argument("--seeds names no seed; write 1..5 or 1,4,7");
   return seeds;

@@ -259,6 +259,7 @@ int print_comparison(const CommonOptions& common, const history::History& histor
                      const std::vector<int64_t>& jobs, const std::vector<std::string>& failures) {
   std::vector<Run> runs;
   for (const int64_t job : jobs) {
+    if (const auto known = history.job(job); !known.ok()) return fail(common, known.status());
     auto of_job = history.runs(job);
     if (!of_job.ok()) return fail(common, of_job.status());
     runs.insert(runs.end(), of_job->begin(), of_job->end());

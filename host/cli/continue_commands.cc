@@ -110,13 +110,12 @@ Result<Replayed> replay(const CommonOptions& common, const HistoryOptions& optio
     return invalid_argument("a run of ask has no policy that could propose again; name a trial with --trial");
   ZB_ASSIGN(const Prepared prepared,
             prepare(stored.line->common, stored.line->search, stored.job.command == "suite"));
+  ZB_ASSIGN(const history::Problem problem, history->problem(run.problem));
   ZB_ASSIGN(auto bench, Workbench::open(*prepared.session, prepared.task_of(run.task),
-                                        job_count(prepared.session->config())));
+                                        job_count(prepared.session->config()), problem.workload_hash));
   if (bench->record().key != run.problem)
-    fmt::print(
-        stderr,
-        "zomboss: warning: the target's file, its configuration or the workload changed since run {}\n",
-        run.id);
+    fmt::print(stderr, "zomboss: warning: the target's file or its configuration changed since run {}\n",
+               run.id);
   if (!plan.empty()) return replay_plan(*history, run, plan, what, *bench);
   return replay_run(*prepared.session, run, *history, *bench);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <set>
 
 #include "core/mapping/convert.h"
 #include "host/cli/campaign.h"
@@ -36,6 +37,7 @@ Json decisions_json(const wire::PlanT& plan, const mapping::Surface& surface) {
 Result<std::string> value_text(const std::string& knob, const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return std::string(value.get<bool>() ? "true" : "false");
+  if (value.is_number_unsigned()) return std::to_string(value.get<uint64_t>());
   if (value.is_number_integer()) return std::to_string(value.get<int64_t>());
   return invalid_argument(fmt::format("the value of '{}' is {}, expected a number, a string or a boolean",
                                       knob, value.type_name()));
@@ -47,8 +49,10 @@ class ProposalReader {
   explicit ProposalReader(const mapping::Surface& surface) : surface_(surface) {}
 
   Result<wire::ProposalT> read(const std::string& line) {
-    const Json json = Json::parse(line, nullptr, false);
+    std::string repeated;
+    const Json json = parse_line(line, repeated);
     if (json.is_discarded()) return invalid_argument("the line is no JSON");
+    if (!repeated.empty()) return invalid_argument(fmt::format("'{}' stands twice in one object", repeated));
     if (!json.is_object()) return invalid_argument("the line is no JSON object");
     for (const auto& [key, value] : json.items())
       if (key != "intents" && key != "region" && key != "stop" && key != "rationale")
@@ -57,9 +61,13 @@ class ProposalReader {
     if (json.contains("intents") + json.contains("region") + json.contains("stop") != 1)
       return invalid_argument("a proposal has exactly one of intents, region and stop");
     wire::ProposalT proposal;
-    if (json.contains("rationale") && json["rationale"].is_string()) proposal.rationale = json["rationale"];
+    if (json.contains("rationale")) {
+      if (!json["rationale"].is_string()) return invalid_argument("rationale is no text");
+      proposal.rationale = json["rationale"];
+    }
     if (json.contains("stop")) {
-      if (json["stop"].is_string()) proposal.rationale = json["stop"];
+      if (!json["stop"].is_string()) return invalid_argument("stop is no text that says why");
+      proposal.rationale = json["stop"];
       return proposal;
     }
     if (json.contains("region")) {
@@ -76,6 +84,19 @@ class ProposalReader {
   }
 
  private:
+  // `repeated`: a key that an object has twice; the library would take the last.
+  static Json parse_line(const std::string& line, std::string& repeated) {
+    std::vector<std::set<std::string>> open;
+    const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
+      if (event == Json::parse_event_t::object_start) open.emplace_back();
+      if (event == Json::parse_event_t::object_end) open.pop_back();
+      if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
+        repeated = parsed.get<std::string>();
+      return true;
+    };
+    return Json::parse(line, watch, false);
+  }
+
   // {"tile_m": 64, "buffering": {"preferred": "double"}, "tile_k": "auto"}, or "tile_m=64 buffering~double".
   Status read_intent(const Json& json, wire::ProposalT& proposal) {
     auto intent = std::make_unique<wire::IntentT>();

@@ -21,13 +21,18 @@ bool is_safe(const std::string& path) {
 }  // namespace
 
 Status write_file(const std::string& path, std::string_view content) {
-  const std::filesystem::path target(path);
+  std::filesystem::path target(path);
   std::error_code error;
+  const auto kind = std::filesystem::status(target, error).type();  // of what a link leads to
+  if (kind != std::filesystem::file_type::not_found && kind != std::filesystem::file_type::regular)
+    return failed_precondition(fmt::format("{}: is there and no regular file; name another", path));
+  if (std::filesystem::is_symlink(target, error)) target = std::filesystem::weakly_canonical(target, error);
+  error.clear();
   if (target.has_parent_path()) std::filesystem::create_directories(target.parent_path(), error);
   if (error)
     return failed_precondition(
         fmt::format("{}: the folder cannot be made: {}", target.parent_path().string(), error.message()));
-  const std::string temporary = path + ".part";
+  const std::string temporary = target.string() + ".part";
   std::FILE* file = std::fopen(temporary.c_str(), "wb");
   bool written = file != nullptr && std::fwrite(content.data(), 1, content.size(), file) == content.size();
   if (file != nullptr) written = (std::fclose(file) == 0) && written;

@@ -2,7 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 namespace zomboss::cli {
+
+namespace {
+
+// A file that is no history, or no whole one, is the user's input.
+Result<std::unique_ptr<history::History>> open_file(const std::string& file, history::Access access) {
+  std::error_code error;
+  const auto kind = std::filesystem::status(file, error).type();
+  if (kind != std::filesystem::file_type::not_found && kind != std::filesystem::file_type::regular)
+    return invalid_argument(file + ": is no regular file; name another with --history");
+  auto history = history::History::open(file, access);
+  if (history.ok() || history.status().code() != Code::kDataLoss) return history;
+  return invalid_argument(history.status().message() +
+                          "; move it away or bring back a copy of it, or name another with --history");
+}
+
+}  // namespace
 
 Result<std::unique_ptr<history::History>> open_to_read(const CommonOptions& common,
                                                        const HistoryOptions& options) {
@@ -13,7 +31,7 @@ Result<std::unique_ptr<history::History>> open_to_read(const CommonOptions& comm
   }
   if (file.empty())
     return invalid_argument("no history is kept (history.file is empty); name one with --history");
-  auto history = history::History::open(file, history::Access::kReadOnly);
+  auto history = open_file(file, history::Access::kReadOnly);
   if (history.ok() || history.status().code() != Code::kNotFound) return history;
   return Status(
       Code::kNotFound,
@@ -23,7 +41,7 @@ Result<std::unique_ptr<history::History>> open_to_read(const CommonOptions& comm
 Result<std::unique_ptr<history::History>> open_history(const config::Config& config) {
   const std::string& file = config.text("history.file");
   if (file.empty()) return std::unique_ptr<history::History>();
-  return history::History::open(file, history::Access::kReadWrite);
+  return open_file(file, history::Access::kReadWrite);
 }
 
 }  // namespace zomboss::cli

@@ -301,6 +301,7 @@ int run_report_command(const CommonOptions& common, const HistoryOptions& option
       if (all->empty()) return fail(common, invalid_argument("the history has no run yet"));
       job = all->front().id;
     }
+    if (const auto known = (*history)->job(job); !known.ok()) return fail(common, known.status());
     const auto of_job = (*history)->runs(job);
     if (!of_job.ok()) return fail(common, of_job.status());
     for (const Run& run : *of_job) runs.push_back(run.id);

@@ -19,8 +19,17 @@ namespace {
 // Everything that a command searches, and what came of it, in order.
 class Campaign {
  public:
-  Campaign(Session& session, std::vector<Task> tasks, Settings settings, RunPlace place)
-      : session_(session), tasks_(std::move(tasks)), settings_(std::move(settings)), place_(place) {}
+  // `command`: of the job, which begins with the first workload that can be searched; `resumed`: the job to
+  // go on with, 0 = a new one.
+  Campaign(Session& session, std::vector<Task> tasks, Settings settings, history::History* history,
+           std::string command, int64_t resumed)
+      : session_(session),
+        tasks_(std::move(tasks)),
+        settings_(std::move(settings)),
+        command_(std::move(command)),
+        resumed_(resumed) {
+    place_.history = history;
+  }
 
   // Each policy and seed on each task that is not the same workload as an earlier one. Stops when it is
   // interrupted; `on_failure` is told of each task that failed.
@@ -28,12 +37,16 @@ class Campaign {
     const size_t jobs = job_count(session_.config());
     for (size_t t = 0; t < tasks_.size() && !stop_requested().load(); ++t) {
       if (add_repeated(t)) continue;
-      auto bench = Workbench::open(session_, tasks_[t], jobs);
+      uint64_t number = t * policies.size() * seeds.size();
+      const auto hash = recorded_hash(number);
+      auto bench = hash.ok() ? Workbench::open(session_, tasks_[t], jobs, *hash) : hash.status();
+      if (bench.ok()) {
+        if (const Status begun = begin_job(); !begun.ok()) bench = begun;
+      }
       if (!bench.ok()) {
         add_failure(tasks_[t], bench.status());
         continue;
       }
-      uint64_t number = t * policies.size() * seeds.size();
       for (const std::string& policy : policies) {
         for (const uint64_t seed : seeds) {
           if (stop_requested().load()) return;
@@ -46,6 +59,8 @@ class Campaign {
     }
   }
 
+  int64_t job() const { return place_.job; }  // 0 = none was begun
+
   std::vector<Row> rows;
   std::vector<std::unique_ptr<Outcome>> outcomes;  // that the rows borrow
   std::vector<std::string> failures;
@@ -53,6 +68,21 @@ class Campaign {
   Status last;  // failure
 
  private:
+  Status begin_job() {
+    if (place_.history == nullptr || place_.job != 0) return {};
+    ZB_ASSIGN(place_.job, open_job(*place_.history, session_, command_, resumed_));
+    return {};
+  }
+
+  // Of the workload of this run of the job that is resumed; empty when it has none.
+  Result<std::string> recorded_hash(uint64_t number) const {
+    if (place_.history == nullptr || resumed_ == 0) return std::string();
+    ZB_ASSIGN(const auto run, place_.history->find_run(resumed_, number));
+    if (!run) return std::string();
+    ZB_ASSIGN(const history::Problem problem, place_.history->problem(run->problem));
+    return problem.workload_hash;
+  }
+
   // Several suites may list the same workload: it is searched once.
   bool add_repeated(size_t t) {
     bool repeated = false;
@@ -94,6 +124,8 @@ class Campaign {
   std::vector<Task> tasks_;
   Settings settings_;
   RunPlace place_;
+  std::string command_;
+  int64_t resumed_;
 };
 
 // Refuses a target that crashed too often before.
@@ -141,29 +173,26 @@ int run(const CommonOptions& given, const SearchOptions& options, bool suite) {
     return fail(given, invalid_argument("suite compares runs of the history, and history.file is empty"));
   if (const Status healthy = check_quarantine(history->get(), **target); !healthy.ok())
     return fail(given, healthy);
-  RunPlace place{history->get(), 0, 0};
-  if (place.history != nullptr) {
-    const auto job = open_job(*place.history, session, suite ? "suite" : "search", options.resumed_job);
-    if (!job.ok()) return fail(given, job.status());
-    place.job = *job;
-  }
   const bool single = !suite && prepared->tasks.size() == 1 && prepared->tasks.front().suite.empty();
-  Campaign campaign(session, std::move(prepared->tasks), settings, place);
+  Campaign campaign(session, std::move(prepared->tasks), settings, history->get(), suite ? "suite" : "search",
+                    options.resumed_job);
   campaign.run(prepared->policies, prepared->seeds);
   const bool interrupted = stop_requested().load();
-  if (place.history != nullptr) {
-    const Status ended = place.history->end_job(place.job, interrupted                      ? "interrupted"
-                                                           : campaign.worst != kExitSuccess ? "failed"
-                                                                                            : "complete");
-    if (!ended.ok()) return fail(given, ended);
+  if (campaign.job() != 0) {
+    const std::string state = interrupted                      ? "interrupted"
+                              : campaign.worst != kExitSuccess ? "failed"
+                                                               : "complete";
+    if (const Status ended = (*history)->end_job(campaign.job(), state); !ended.ok())
+      return fail(given, ended);
   }
-  const int code = suite ? std::max(print_comparison(given, *place.history, {place.job}, campaign.failures),
+  if (suite && campaign.job() == 0) return fail(given, campaign.last);
+  const int code = suite ? std::max(print_comparison(given, **history, {campaign.job()}, campaign.failures),
                                     campaign.worst)
                          : finish(given, campaign, single);
   if (!interrupted) return code;
-  if (place.history != nullptr)
+  if (campaign.job() != 0)
     fmt::print(stderr, "zomboss: interrupted; nothing is lost, go on with: {} resume {}{}\n",
-               shell_word(given.program), place.job,
+               shell_word(given.program), campaign.job(),
                options.history_given ? " --history " + shell_word(options.history) : "");
   return kExitInterrupted;
 }

@@ -45,6 +45,14 @@ std::string processor_name() {
   return "unknown";
 }
 
+// A process of that number runs this program.
+bool is_zomboss(int64_t process) {
+  if (process <= 0) return false;
+  std::ifstream stream(fmt::format("/proc/{}/comm", process));
+  std::string name;
+  return std::getline(stream, name) && name == "zomboss";
+}
+
 Json environment_json() {
   utsname system{};
   ::uname(&system);
@@ -270,6 +278,10 @@ std::string run_folder(const history::History& history, int64_t run) {
 Result<int64_t> open_job(history::History& history, const Session& session, const std::string& command,
                          int64_t resumed) {
   if (resumed != 0) {
+    ZB_ASSIGN(const history::Job job, history.job(resumed));
+    if (job.state == "running" && job.process != ::getpid() && is_zomboss(job.process))
+      return failed_precondition(fmt::format(
+          "job {} is running in process {}; let it end, or interrupt it first", resumed, job.process));
     ZB_TRY(history.reopen_job(resumed));
     return resumed;
   }

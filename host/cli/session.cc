@@ -141,6 +141,7 @@ Result<evaluate::Target*> Session::target() {
 
 Result<std::vector<evaluate::Target*>> Session::targets(size_t count) {
   while (targets_.size() < count) {
+    if (stop_requested().load()) return Status(Code::kCancelled, "interrupted");
     ZB_ASSIGN(const wire::OptionsT options, target_options());
     ZB_ASSIGN(auto instance, this->instance("target", target_id(), options));
     if (targets_.empty()) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <thread>
 
 #include "core/base/hash.h"
@@ -44,9 +45,20 @@ size_t job_count(const config::Config& config) {
   return asked != 0 ? std::min(asked, kMost) : std::max<size_t>(1, std::thread::hardware_concurrency());
 }
 
-Result<std::unique_ptr<Workbench>> Workbench::open(Session& session, const Task& task, size_t jobs) {
+Result<std::unique_ptr<Workbench>> Workbench::open(Session& session, const Task& task, size_t jobs,
+                                                   const std::string& workload_hash) {
   std::unique_ptr<Workbench> bench(new Workbench());
   ZB_ASSIGN(bench->problem_, session.problem(task.hlo, task.contract));
+  if (const std::string& hash = bench->problem_.workload.message.hash;
+      !workload_hash.empty() && workload_hash != hash)
+    return failed_precondition(fmt::format(
+        "{}: the workload or its contract changed since the search was begun (hash {}, now {}); put it "
+        "back, or start a new search",
+        task.hlo, workload_hash, hash));
+  // More workers than evaluations would have nothing to do.
+  const auto evaluations = static_cast<uint32_t>(
+      std::min<int64_t>(session.config().integer("search.evaluations"), std::numeric_limits<int32_t>::max()));
+  jobs = std::min<size_t>(jobs, search::default_budget(*bench->problem_.surface, evaluations).evaluations);
   ZB_ASSIGN(bench->reference_, evaluate::make_reference(bench->problem_.workload));
   ZB_ASSIGN(const auto targets, session.targets(jobs));
   bench->target_ = targets.front();

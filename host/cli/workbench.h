@@ -15,9 +15,11 @@ namespace zomboss::cli {
 
 class Workbench {
  public:
-  // `jobs`: evaluators that work at once, each with a target of its own. Aborted when Candidate-0 does not
-  // verify.
-  static Result<std::unique_ptr<Workbench>> open(Session& session, const Task& task, size_t jobs);
+  // `jobs`: evaluators that work at once, each with a target of its own; at most the evaluation budget.
+  // Aborted when Candidate-0 does not verify. Failed precondition when `workload_hash` is not empty and not
+  // the workload's.
+  static Result<std::unique_ptr<Workbench>> open(Session& session, const Task& task, size_t jobs,
+                                                 const std::string& workload_hash = "");
 
   const Problem& problem() const { return problem_; }
   const evaluate::Reference& reference() const { return reference_; }

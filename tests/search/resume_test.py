@@ -6,7 +6,7 @@ import resource
 import signal
 import time
 
-from harness import Folder, check, check_equal
+from harness import ADD, Folder, check, check_equal
 
 # 8 x 4 x 5 plans of 8 ms each; crashing and wrong ones among them.
 TROUBLE = ["add.hlo", "--target", "trouble", "--set", "target.trouble.delay_ms=8", "--set",
@@ -94,5 +94,20 @@ with Folder() as folder:
     again = folder.json("resume", 1)
     check_equal(again["history"]["recalled"], again["evaluations"], "a complete run is answered from the history")
     check_equal(folder.canonical(), whole, "and is unchanged")
+    # While it runs, nobody else goes on with it; a workload that changed is not gone on with.
+    folder.remove_history()
+    process = folder.start(*search("genetic", 40, "--set", "target.trouble.delay_ms=60"))
+    time.sleep(1)
+    refused = folder.run("resume", 1, expect=2)
+    check(f"running in process {process.pid}" in refused.stderr, "a job that runs is not resumed")
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    folder.write("add.hlo", ADD.replace("add(a, b)", "subtract(a, b)"))
+    refused = folder.run("resume", 1, expect=2)
+    check("changed since the search was begun" in refused.stderr, "a changed workload is named")
+    replayed = folder.run("replay", 1, expect=2)
+    check("changed since the search was begun" in replayed.stderr, "and is not replayed")
+    folder.write("add.hlo", ADD)
+    folder.run("resume", 1)
     missing = folder.run("resume", 99, expect=2)
     check("99" in missing.stderr, "a job that is not there is named")

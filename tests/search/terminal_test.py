@@ -62,11 +62,18 @@ with Folder() as folder:
         {"intents": [{"no_such_knob": 1}]},
         {"wrong": 1},
         {"intents": [{}]},
+        {"stop": 1},
+        {"rationale": 5, "intents": [{}]},
+        {"intents": [{"tile_m": 9223372036854775808}]},
     ]
-    told = folder.run("tell", 1, stdin="".join(json.dumps(each) + "\n" for each in proposals))
+    stdin = "".join(json.dumps(each) + "\n" for each in proposals) + '{"intents":[{"tile_m":32,"tile_m":64}]}\n\n'
+    told = folder.run("tell", 1, stdin=stdin)
     answers = [json.loads(line) for line in told.stdout.splitlines()]
     check_equal([answer["schema"].split(".")[1].split("/")[0] for answer in answers],
-                ["tell", "tell", "tell", "error", "error", "tell", "ask"], "an answer for each line")
+                ["tell", "tell", "tell", "error", "error", "tell", "error", "error", "error", "error", "ask"],
+                "an answer for each line")
+    check("'tile_m' stands twice" in answers[9]["message"], "a key that stands twice is refused")
+    check("9223372036854775808" in answers[8]["message"], "a number beyond 64 bits is not another one")
     check_equal(len(answers[0]["results"]), 2, "both intents are answered")
     check_equal(len(answers[1]["results"]), 2, "of a region two plans are evaluated")
     check("needs at least one diversity axis" in answers[2]["results"][0]["reason"], "a bad region says why")
@@ -116,4 +123,17 @@ with Folder() as folder:
     folder.run("show", 1, "--trial", 999, expect=2)
     check("no history at" in folder.run("runs", "--history", "none.db", expect=2).stderr, "no history: said")
     folder.write("junk.db", "this is no database " * 100)
-    check("junk.db" in folder.run("runs", "--history", "junk.db", expect=5).stderr, "a damaged history is named")
+    check("junk.db" in folder.run("runs", "--history", "junk.db", expect=2).stderr, "a damaged history is named")
+    os.mkfifo(folder.path + "/pipe")
+    for words in (["runs", "--history", "pipe"], ["report", 1, "-o", "pipe"]):
+        check("no regular file" in folder.run(*words, expect=2).stderr, f"{words}: a pipe is refused")
+    folder.write("real.html", "")
+    os.symlink("real.html", folder.path + "/link.html")
+    folder.run("report", 1, "-o", "link.html")
+    check(os.path.getsize(folder.path + "/real.html") > 1000 and os.path.islink(folder.path + "/link.html"),
+          "a link is written through")
+    folder.run("suite", "small.toml", "--seeds", "18446744073709551615", expect=2)
+    jobs = max(run["job"] for run in folder.json("runs")["runs"])
+    folder.run("search", "typo.hlo", expect=2)
+    check("complete" in folder.run("resume", expect=2).stderr, "a refused input leaves no job behind")
+    check("no job" in folder.run("report", "--job", 99, expect=2).stderr, "a job that is not there is named")
