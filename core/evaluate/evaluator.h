@@ -17,7 +17,7 @@ struct Evaluation {
   wire::Outcome outcome = wire::Outcome::Valid;
   uint64_t latency = 0;  // of the simulator, in `unit`
   std::string unit;
-  std::string reason;  // why it is not Valid: stage, plugin's text or first difference
+  std::string reason;      // why it is not Valid: stage, plugin's text or first difference
   bool abandoned = false;  // the call was interrupted from outside: it says nothing about the plan
   Comparison comparison;
   std::string program;           // the encoded Program, empty when lowering failed

@@ -44,9 +44,9 @@ static zb_status accept(zb_instance* self, const zb_call* call, zb_bytes bytes) 
   return ZB_OK;
 }
 static zb_status propose(zb_instance* self, const zb_call* call, zb_bytes state) {
-  /* A Proposal that says Stop, with one field more than schema revision 1 has (id 5, a number). */
-  static const uint8_t kStop[] = {28, 0, 0, 0, 'Z', 'B', 'P', 'P', 0, 0, 16, 0, 8, 0, 0, 0, 0, 0,
-                                  0,  0, 0, 0, 0,   0,   4,   0,   0, 0, 18, 0, 0, 0, 7, 0, 0, 0};
+  /* A Proposal that says Stop, with a field of later days (id 9, a number). */
+  static const uint8_t kStop[] = {32, 0, 0, 0, 'Z', 'B', 'P', 'P', 24, 0, 8, 0, 0,  0, 0, 0, 0, 0, 0, 0,
+                                  0,  0, 0, 0, 0,   0,   0,   0,   0,  0, 4, 0, 24, 0, 0, 0, 7, 0, 0, 0};
   const zb_bytes answer = {kStop, sizeof kStop};
   (void)self;
   (void)state;
