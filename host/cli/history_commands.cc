@@ -30,19 +30,6 @@ Json optional_json(const std::optional<double>& value) {
   return value ? Json(*value) : Json();
 }
 
-Json usage_json(const history::Usage& usage) {
-  if (usage.requests == 0) return {};
-  return {{"requests", usage.requests},
-          {"prompt_tokens", usage.prompt_tokens},
-          {"completion_tokens", usage.completion_tokens},
-          {"cached_tokens", usage.cached_tokens},
-          {"reasoning_tokens", usage.reasoning_tokens},
-          {"malformed", usage.malformed},
-          {"cost", usage.cost_unknown ? Json() : Json(usage.cost)},
-          {"currency", usage.currency},
-          {"estimated", usage.estimated}};
-}
-
 Json to_json(const Run& run) {
   return {{"run", run.id},
           {"job", run.job},
@@ -67,7 +54,7 @@ Json to_json(const Run& run) {
           {"evaluation_budget", run.budget.evaluations},
           {"proposals", run.proposals},
           {"trials", run.trials},
-          {"usage", usage_json(run.usage)},
+          {"usage", cli::to_json(run.usage)},
           {"seconds", run.seconds},
           {"started", run.started},
           {"ended", run.ended}};

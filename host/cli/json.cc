@@ -99,6 +99,19 @@ Json to_json(const wire::BoundT& bound) {
   return {{"latency", bound.latency}, {"unit", bound.unit}, {"reason", bound.reason}};
 }
 
+Json to_json(const history::Usage& usage) {
+  if (usage.requests == 0) return {};
+  return {{"requests", usage.requests},
+          {"prompt_tokens", usage.prompt_tokens},
+          {"completion_tokens", usage.completion_tokens},
+          {"cached_tokens", usage.cached_tokens},
+          {"reasoning_tokens", usage.reasoning_tokens},
+          {"malformed", usage.malformed},
+          {"cost", usage.cost_unknown ? Json() : Json(usage.cost)},
+          {"currency", usage.currency},
+          {"estimated", usage.estimated}};
+}
+
 Json plan_document(const mapping::Surface& surface, const mapping::Plan& plan) {
   Json json = {{"schema", "zomboss.plan/1"}, {"target", surface.target()}, {"workload", surface.workload()}};
   json.update(to_json(plan));

@@ -17,6 +17,7 @@ Json to_json(const mapping::Plan& plan);
 Json to_json(const mapping::Surface& surface);
 Json to_json(const search::Trial& trial);
 Json to_json(const wire::BoundT& bound);
+Json to_json(const history::Usage& usage);  // null when no language model was asked
 
 // A plan file: {"schema": "zomboss.plan/1", "target", "workload", "hash", "sections": ...}.
 Json plan_document(const mapping::Surface& surface, const mapping::Plan& plan);

@@ -75,18 +75,6 @@ Json candidate_json(const search::Candidate& candidate, uint32_t evaluation) {
           {"counters", counters}};
 }
 
-Json usage_json(const wire::UsageT& usage) {
-  return {{"requests", usage.requests},
-          {"prompt_tokens", usage.prompt_tokens},
-          {"completion_tokens", usage.completion_tokens},
-          {"cached_tokens", usage.cached_tokens},
-          {"reasoning_tokens", usage.reasoning_tokens},
-          {"malformed", usage.malformed},
-          {"cost", usage.cost_unknown ? Json() : Json(usage.cost)},
-          {"currency", usage.currency},
-          {"estimated", usage.estimated}};
-}
-
 Json make_json(const Outcome& outcome, const Task& task, const Settings& settings,
                const search::Budget& budget, const Workbench& bench) {
   const search::Report& report = outcome.report;
@@ -115,7 +103,7 @@ Json make_json(const Outcome& outcome, const Task& task, const Settings& setting
   json["proposals"] = report.proposals;
   json["stop_reason"] = report.stop_reason;
   json["rejections"] = report.rejections();
-  if (report.usage.requests != 0) json["usage"] = usage_json(report.usage);
+  if (report.usage.requests != 0) json["usage"] = to_json(search::Journal::to_history(report.usage));
   json["trials"] = trials;
   json["reproduce"] = outcome.reproduce;
   return json;
