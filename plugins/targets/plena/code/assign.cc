@@ -52,6 +52,12 @@ struct Pointer {
   int64_t moved = 0;     // by loops inside that carry it on, each trip
 };
 
+// A loop that is open while those inside it are assigned.
+struct Frame {
+  uint32_t begin = 0;
+  std::vector<Pointer> pointers;
+};
+
 uint32_t word_of(Opcode opcode, uint32_t rd, uint32_t rs1, uint32_t rs2 = 0, uint32_t rs3 = 0,
                  uint32_t function = 0) {
   return static_cast<uint32_t>(opcode) | rd << 6 | rs1 << 10 | rs2 << 14 | rs3 << 18 | function << 22;
@@ -504,9 +510,8 @@ class Assigner {
   }
 
   // Of the pointers of the loop at `begin`: those that go on with a pointer of the loop outside.
-  void find_carried(uint32_t begin, std::vector<Pointer>& pointers, std::optional<uint32_t> outer,
-                    std::vector<Pointer>* outer_pointers) {
-    if (!outer) return;
+  void find_carried(uint32_t begin, std::vector<Pointer>& pointers, Frame* outer) {
+    if (outer == nullptr) return;
     for (Pointer& pointer : pointers) {
       Terms above = pointer.terms;
       above.pop_back();
@@ -518,12 +523,13 @@ class Assigner {
       }
       size_t parents = 0;
       Pointer* parent = nullptr;
-      for (Pointer& each : *outer_pointers) {
+      for (Pointer& each : outer->pointers) {
         if (each.terms != above) continue;
         ++parents;
         parent = &each;
       }
-      if (same != 1 || parents != 1 || parent->base != pointer.base || !only_user(*outer, *parent, begin))
+      if (same != 1 || parents != 1 || parent->base != pointer.base ||
+          !only_user(outer->begin, *parent, begin))
         continue;
       pointer.carried = true;
       pointer.reg = parent->reg;
@@ -532,20 +538,19 @@ class Assigner {
   }
 
   // Registers that the loop and those inside it hold on to.
-  uint32_t registers_needed(uint32_t begin, std::optional<uint32_t> outer,
-                            std::vector<Pointer>* outer_pointers) {
+  uint32_t registers_needed(uint32_t begin, Frame* outer) {
     open_.push_back(items_[begin].loop);
     std::vector<Pointer> pointers = pointers_of(begin);
     open_.pop_back();
-    find_carried(begin, pointers, outer, outer_pointers);
+    find_carried(begin, pointers, outer);
     open_.push_back(items_[begin].loop);
     uint32_t own = 1;
     for (const Pointer& pointer : pointers) own += pointer.carried ? 0 : 1;
     uint32_t inner = 0;
     for (uint32_t i = begin + 1; i < items_[begin].match; ++i) {
       if (items_[i].kind != ItemKind::kLoopBegin) continue;
-      std::vector<Pointer> copy = pointers;
-      inner = std::max(inner, registers_needed(i, begin, &copy));
+      Frame copy{begin, pointers};
+      inner = std::max(inner, registers_needed(i, &copy));
       i = items_[i].match;
     }
     open_.pop_back();
@@ -696,14 +701,12 @@ class Assigner {
     settle_state(begin);
     std::vector<uint32_t> fp_pinned;
     if (options_.hoist) hoist_scalars(begin, fp_pinned);
-    const std::optional<uint32_t> outer =
-        frames_.empty() ? std::nullopt : std::optional(frames_.back().begin);
-    std::vector<Pointer>* outer_pointers = frames_.empty() ? nullptr : &frames_.back().pointers;
-    const uint32_t total = registers_needed(begin, outer, outer_pointers);
+    Frame* outer = frames_.empty() ? nullptr : &frames_.back();
+    const uint32_t total = registers_needed(begin, outer);
     open_.push_back(mark.loop);
     std::vector<Pointer> pointers = pointers_of(begin);
     open_.pop_back();
-    find_carried(begin, pointers, outer, outer_pointers);
+    find_carried(begin, pointers, outer);
     std::vector<uint32_t> pinned;
     for (Pointer& pointer : pointers) {
       if (!pointer.carried) start_pointer(pointer, pinned);
@@ -792,10 +795,6 @@ class Assigner {
   std::array<uint64_t, kAddressCount> address_used_{};
   uint64_t address_clock_ = 0;
   // The rolled loops around the code that is being written, from the outside in.
-  struct Frame {
-    uint32_t begin = 0;
-    std::vector<Pointer> pointers;
-  };
   std::vector<LoopId> open_;
   std::vector<Frame> frames_;
 };
