@@ -29,8 +29,6 @@ int run_check_command(const CommonOptions& common, const std::string& kernel, co
   const bool valid = evaluation->outcome == wire::Outcome::Valid;
   const evaluate::Comparison& comparison = evaluation->comparison;
   if (common.json) {
-    Json counters = Json::object();
-    for (const auto& counter : evaluation->simulation.counters) counters[counter->name] = counter->value;
     Json json = {{"schema", "zomboss.check/1"},
                  {"kernel", kernel},
                  {"outcome", search::outcome_name(evaluation->outcome)},
@@ -41,7 +39,7 @@ int run_check_command(const CommonOptions& common, const std::string& kernel, co
                  {"latency", evaluation->latency},
                  {"unit", evaluation->unit},
                  {"simulator", evaluation->simulation.simulator},
-                 {"counters", counters}};
+                 {"counters", counters_json(evaluation->simulation.counters)}};
     print_json(json);
   } else if (valid) {
     fmt::print("{}: verified, {} elements, {} {} ({})\n", kernel, comparison.elements, evaluation->latency,

@@ -33,16 +33,6 @@ Json decisions_json(const wire::PlanT& plan, const mapping::Surface& surface) {
   return json;
 }
 
-// A value of a proposal as parse_assignment takes it.
-Result<std::string> value_text(const std::string& knob, const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_boolean()) return std::string(value.get<bool>() ? "true" : "false");
-  if (value.is_number_unsigned()) return std::to_string(value.get<uint64_t>());
-  if (value.is_number_integer()) return std::to_string(value.get<int64_t>());
-  return invalid_argument(fmt::format("the value of '{}' is {}, expected a number, a string or a boolean",
-                                      knob, value.type_name()));
-}
-
 // Turns the JSON of a line into the proposal that a policy plugin would have made.
 class ProposalReader {
  public:
@@ -121,8 +111,9 @@ class ProposalReader {
 
   Result<std::unique_ptr<wire::AssignmentT>> read_assignment(const std::string& knob, const Json& value,
                                                              wire::Strength strength) {
-    ZB_ASSIGN(const std::string text, value_text(knob, value));
-    ZB_ASSIGN(const mapping::Assignment parsed, mapping::parse_assignment(surface_, knob, text, strength));
+    auto text = assignment_text(value);
+    if (!text.ok()) return std::move(text).status().with_prefix("the value of '" + knob + "'");
+    ZB_ASSIGN(const mapping::Assignment parsed, mapping::parse_assignment(surface_, knob, *text, strength));
     auto assignment = std::make_unique<wire::AssignmentT>();
     assignment->knob = knob;
     assignment->value = parsed.value;
@@ -206,7 +197,7 @@ class DrivenPolicy final : public search::Policy {
         for (const auto& relaxed : item->plan->relaxations)
           result["relaxed"][relaxed->knob] = relaxed->reason;
       }
-      for (const auto& counter : item->counters) result["counters"][counter->name] = counter->value;
+      if (!item->counters.empty()) result["counters"] = counters_json(item->counters);
       results.push_back(std::move(result));
     }
     say({{"schema", "zomboss.tell/1"}, {"results", results}, {"left_before", left_}});

@@ -123,14 +123,12 @@ Json loop_nest_json(const mapping::Plan& plan) {
 }  // namespace
 
 Json incumbent_json(const Workbench& bench, const search::Candidate& best, const std::string& reproduce) {
-  Json counters = Json::object();
-  for (const auto& counter : best.evaluation.simulation.counters) counters[counter->name] = counter->value;
   Json occupancy = occupancy_json(*bench.problem().surface, best.plan);
   add_counted(bench.target().model(), best.evaluation, occupancy);
   return {{"plan", to_json(best.plan)},
           {"occupancy", occupancy},
           {"timeline", timeline_json(best.evaluation)},
-          {"counters", counters},
+          {"counters", counters_json(best.evaluation.simulation.counters)},
           {"loop_nest", loop_nest_json(best.plan)},
           {"simulator", best.evaluation.simulation.simulator},
           {"reproduce", reproduce}};

@@ -24,16 +24,22 @@ Json value_json(const mapping::Knob& knob, int64_t value) {
   return mapping::value_text(knob, value);
 }
 
-// A JSON value of a plan file as parse_assignment takes it.
+}  // namespace
+
 Result<std::string> assignment_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return std::string(value.get<bool>() ? "true" : "false");
+  if (value.is_number_unsigned()) return std::to_string(value.get<uint64_t>());
   if (value.is_number_integer()) return std::to_string(value.get<int64_t>());
   return invalid_argument(
       fmt::format("expected a number, a string or a boolean, found {}", value.type_name()));
 }
 
-}  // namespace
+Json counters_json(const std::vector<std::unique_ptr<wire::CounterT>>& counters) {
+  Json json = Json::object();
+  for (const auto& counter : counters) json[counter->name] = counter->value;
+  return json;
+}
 
 Json to_json(const mapping::Plan& plan) {
   Json sections = Json::object();

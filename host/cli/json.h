@@ -2,8 +2,10 @@
 // revision.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "core/mapping/intent.h"
 #include "core/mapping/plan.h"
@@ -18,6 +20,11 @@ Json to_json(const mapping::Surface& surface);
 Json to_json(const search::Trial& trial);
 Json to_json(const wire::BoundT& bound);
 Json to_json(const history::Usage& usage);  // null when no language model was asked
+
+// Values by name.
+Json counters_json(const std::vector<std::unique_ptr<wire::CounterT>>& counters);
+// A value of a decision as mapping::parse_assignment takes it; a number keeps all of its digits.
+Result<std::string> assignment_text(const Json& value);
 
 // A plan file: {"schema": "zomboss.plan/1", "target", "workload", "hash", "sections": ...}.
 Json plan_document(const mapping::Surface& surface, const mapping::Plan& plan);

@@ -63,16 +63,13 @@ Json environment_json() {
 }
 
 Json candidate_json(const search::Candidate& candidate, uint32_t evaluation) {
-  Json counters = Json::object();
-  for (const auto& counter : candidate.evaluation.simulation.counters)
-    counters[counter->name] = counter->value;
   return {{"evaluation", evaluation},
           {"latency", candidate.evaluation.latency},
           {"verified_elements", candidate.evaluation.comparison.elements},
           {"match_rate", candidate.evaluation.comparison.match_rate()},
           {"worst_element", candidate.evaluation.comparison.worst_difference},
           {"plan", to_json(candidate.plan)},
-          {"counters", counters}};
+          {"counters", counters_json(candidate.evaluation.simulation.counters)}};
 }
 
 Json make_json(const Outcome& outcome, const Task& task, const Settings& settings,
