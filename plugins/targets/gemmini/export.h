@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/targets/gemmini/problem.h"
+#include "plugins/targets/gemmini/buffers.h"
 #include "plugins/targets/gemmini/sim/machine.h"
 #include "zomboss/schema/files_generated.h"
 #include "zomboss/schema/program_generated.h"

@@ -9,7 +9,6 @@ namespace {
 
 using wire::DType;
 
-constexpr int64_t kMaxElements = int64_t{1} << 28;
 constexpr size_t kMaxRank = 32;
 constexpr size_t kMaxRefusals = 100;
 
@@ -39,20 +38,6 @@ bool holds_s8(DType dtype) {
 }
 
 }  // namespace
-
-int64_t element_count(const wire::TensorTypeT& type) {
-  int64_t count = 1;
-  for (int64_t dim : type.dims) {
-    if (dim < 0 || dim > kMaxElements) return -1;
-    count *= dim;
-    if (count > kMaxElements) return -1;
-  }
-  return count;
-}
-
-std::string type_text(const wire::TensorTypeT& type) {
-  return fmt::format("{}[{}]", dtype_text(type.dtype), fmt::join(type.dims, ","));
-}
 
 std::span<const int64_t> GraphReader::ints(const wire::NodeT& node, std::string_view key) const {
   for (const auto& attribute : node.attributes)
@@ -151,15 +136,15 @@ Status GraphReader::refusal() const {
 }
 
 uint32_t GraphReader::constant_buffer(uint32_t id) {
-  for (size_t i = 0; i < problem_.buffers.size(); ++i) {
-    const Buffer& buffer = problem_.buffers[i];
+  for (size_t i = 0; i < boundary_.buffers.size(); ++i) {
+    const Buffer& buffer = boundary_.buffers[i];
     if (buffer.role == wire::BufferRole::Constant && buffer.index == id) return static_cast<uint32_t>(i);
   }
   const wire::NodeT& from = node(id);
   Buffer buffer{fmt::format("constant_{}", id), wire::BufferRole::Constant, id, *from.type, 0, from.data};
   buffer.bytes = static_cast<int64_t>(from.data.size());
-  problem_.buffers.push_back(std::move(buffer));
-  return static_cast<uint32_t>(problem_.buffers.size() - 1);
+  boundary_.buffers.push_back(std::move(buffer));
+  return static_cast<uint32_t>(boundary_.buffers.size() - 1);
 }
 
 View GraphReader::stage(const View& like, uint32_t element_bytes, bool is_output) {
@@ -169,14 +154,14 @@ View GraphReader::stage(const View& like, uint32_t element_bytes, bool is_output
     dims.push_back(extent_of(dim));
     elements *= dims.back();
   }
-  const auto number = static_cast<uint32_t>(problem_.buffers.size());
+  const auto number = static_cast<uint32_t>(boundary_.buffers.size());
   Buffer scratch;
   scratch.name = fmt::format("staged_{}", number);
   scratch.role = wire::BufferRole::Scratch;
   scratch.type.dtype = element_bytes == 1 ? DType::S8 : DType::S32;
   scratch.type.dims = dims;
   scratch.bytes = elements * element_bytes;
-  problem_.buffers.push_back(std::move(scratch));
+  boundary_.buffers.push_back(std::move(scratch));
   View dense = dense_view(number, dims);
   Copy copy{is_output ? number : like.buffer, is_output ? like.buffer : number, element_bytes, {}};
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -188,9 +173,9 @@ View GraphReader::stage(const View& like, uint32_t element_bytes, bool is_output
     }
   }
   if (is_output)
-    problem_.after.insert(problem_.after.begin(), std::move(copy));
+    boundary_.after.insert(boundary_.after.begin(), std::move(copy));
   else
-    problem_.before.push_back(std::move(copy));
+    boundary_.before.push_back(std::move(copy));
   return dense;
 }
 
@@ -198,7 +183,7 @@ View GraphReader::before_reshape(const wire::NodeT& reshape, const View& view, b
   const auto& dims = node(reshape.operands[0]).type->dims;
   if (auto direct = reshaped(view, dims)) return *direct;
   const uint32_t bytes = node(reshape.operands[0]).type->dtype == DType::S8 ? 1 : 4;
-  return *reshaped(stage(view, is_output && !problem_.epilogue.full_width ? 1 : bytes, is_output), dims);
+  return *reshaped(stage(view, is_output && narrow_output_ ? 1 : bytes, is_output), dims);
 }
 
 View GraphReader::operand_view(uint32_t id, wire::DType wanted) {

@@ -1,5 +1,6 @@
 // Reading a workload's operator graph with checks: attributes, types, chains of data movement, and the list
-// of what is refused. Internal to the recognition of problems. One thread; borrows the workload.
+// of what is refused. Internal to the recognition of problems. One thread; borrows the workload and the
+// boundary that it fills.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/targets/gemmini/form.h"
-#include "plugins/targets/gemmini/problem.h"
+#include "plugins/targets/gemmini/buffers.h"
 #include "plugins/targets/gemmini/view.h"
 #include "zomboss/schema/workload_generated.h"
 #include "zomboss/sdk/status.h"
@@ -18,7 +18,8 @@ namespace zomboss::gemmini {
 
 class GraphReader {
  public:
-  GraphReader(const wire::WorkloadT& workload, Problem& problem) : workload_(workload), problem_(problem) {}
+  GraphReader(const wire::WorkloadT& workload, Boundary& boundary)
+      : workload_(workload), boundary_(boundary) {}
 
   // Well-formed: operands are earlier nodes, types are sane, attributes fit. Invalid argument otherwise.
   Status check_structure() const;
@@ -43,6 +44,9 @@ class GraphReader {
   // it must.
   View before_reshape(const wire::NodeT& reshape, const View& view, bool is_output);
 
+  // The output leaves as s8 though its values are s32 on the way: what is staged of it has one byte.
+  void set_narrow_output(bool narrow) { narrow_output_ = narrow; }
+
   // Number of the constant's buffer, added when it is new.
   uint32_t constant_buffer(uint32_t id);
 
@@ -51,7 +55,8 @@ class GraphReader {
   View stage(const View& like, uint32_t element_bytes, bool is_output);
 
   const wire::WorkloadT& workload_;
-  Problem& problem_;
+  Boundary& boundary_;
+  bool narrow_output_ = false;
   std::vector<std::string> refusals_;
 };
 

@@ -7,11 +7,6 @@
 #include <map>
 #include <memory>
 
-#include "plugins/targets/gemmini/check.h"
-#include "plugins/targets/gemmini/codegen.h"
-#include "plugins/targets/gemmini/schedule.h"
-#include "plugins/targets/gemmini/transform.h"
-
 namespace zomboss::gemmini {
 namespace {
 
@@ -125,25 +120,16 @@ void add_notes(wire::ProgramT& program, std::span<const Command> commands) {
   note(program, "bytes_stored", out);
 }
 
-wire::ProgramT make_program(const Problem& problem, const Form& form, std::span<const Command> commands,
-                            std::string_view spec_hash) {
+wire::ProgramT make_program(const ProgramIdentity& identity, std::span<const PlacedBuffer> buffers,
+                            std::span<const Command> commands) {
   wire::ProgramT program;
   program.target = "gemmini";
-  program.spec_hash = spec_hash;
-  program.workload = problem.hash;
+  program.spec_hash = identity.spec_hash;
+  program.workload = identity.workload_hash;
   program.format = kProgramFormat;
   program.code = pack(commands);
-  const std::vector<uint64_t> addresses = place_buffers(problem, form);
-  for (size_t i = 0; i < problem.buffers.size(); ++i)
-    program.buffers.push_back(wire_buffer(problem.buffers[i], addresses[i]));
-  for (size_t i = 0; i < form.scratch.size(); ++i) {
-    const Scratch& scratch = form.scratch[i];
-    Buffer buffer{
-        scratch.name, wire::BufferRole::Scratch, 0, {}, scratch.elements * scratch.element_bytes, {}};
-    buffer.type.dtype = scratch.element_bytes == 1 ? wire::DType::S8 : wire::DType::S32;
-    buffer.type.dims = {scratch.elements};
-    program.buffers.push_back(wire_buffer(buffer, addresses[problem.buffers.size() + i]));
-  }
+  for (const PlacedBuffer& placed : buffers)
+    program.buffers.push_back(wire_buffer(placed.buffer, placed.address));
   add_notes(program, commands);
   return program;
 }
@@ -199,16 +185,6 @@ Result<std::vector<wire::TensorT>> read_outputs(const wire::ProgramT& program, D
     result.push_back(std::move(tensor));
   }
   return result;
-}
-
-Result<std::vector<Command>> lower_mapping(const Problem& problem, const Mapping& mapping,
-                                           const Machine& machine) {
-  const Form& form = problem.forms[mapping.orientation];
-  ZB_TRY(check_capacity(mapping, form, machine));
-  Schedule schedule = build_primitive(problem, form, mapping, machine);
-  apply_mapping(schedule, mapping, machine);
-  ZB_TRY(check_schedule(problem, form, machine, schedule));
-  return generate_code(schedule);
 }
 
 }  // namespace zomboss::gemmini

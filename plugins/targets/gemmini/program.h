@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/targets/gemmini/mapping.h"
-#include "plugins/targets/gemmini/problem.h"
+#include "plugins/targets/gemmini/buffers.h"
 #include "plugins/targets/gemmini/sim/command.h"
 #include "plugins/targets/gemmini/sim/dram.h"
 #include "zomboss/schema/program_generated.h"
@@ -18,9 +17,14 @@ namespace zomboss::gemmini {
 
 inline constexpr std::string_view kProgramFormat = "gemmini-rocc/1";
 
-// All buffers of problem and form at their places, and notes that count the commands and the bytes they move.
-wire::ProgramT make_program(const Problem& problem, const Form& form, std::span<const Command> commands,
-                            std::string_view spec_hash);
+// What programs of a workload carry beside their commands.
+struct ProgramIdentity {
+  std::string_view workload_hash, spec_hash;
+};
+
+// With notes that count the commands and the bytes they move.
+wire::ProgramT make_program(const ProgramIdentity& identity, std::span<const PlacedBuffer> buffers,
+                            std::span<const Command> commands);
 // Adds the counts to a program whose code is final.
 void add_notes(wire::ProgramT& program, std::span<const Command> commands);
 
@@ -32,9 +36,5 @@ Result<std::vector<Command>> unpack(std::span<const uint8_t> code);
 Result<Dram> initial_dram(const wire::ProgramT& program, const wire::TensorsT& inputs);
 // The outputs after a run, in order.
 Result<std::vector<wire::TensorT>> read_outputs(const wire::ProgramT& program, Dram& dram);
-
-// Lowers one mapping completely: primitive schedule, transformations, schedule check, code.
-Result<std::vector<Command>> lower_mapping(const Problem& problem, const Mapping& mapping,
-                                           const Machine& machine);
 
 }  // namespace zomboss::gemmini

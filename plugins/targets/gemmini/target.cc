@@ -5,11 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/targets/gemmini/bound.h"
 #include "plugins/targets/gemmini/export.h"
-#include "plugins/targets/gemmini/mapping.h"
 #include "plugins/targets/gemmini/program.h"
-#include "plugins/targets/gemmini/surface.h"
 #include "plugins/targets/gemmini/trace.h"
 
 namespace zomboss::gemmini {
@@ -57,26 +54,26 @@ Status GemminiTarget::configured() const {
                             : Status();
 }
 
-Result<const Problem*> GemminiTarget::problem_of(const wire::WorkloadT& workload) {
+Result<const Kernel*> GemminiTarget::kernel_of(const wire::WorkloadT& workload) {
   ZB_TRY(configured());
   if (workload_hash_.empty() || workload_hash_ != workload.hash) {
-    ZB_ASSIGN(problem_, recognise(workload, model_.machine));
+    workload_hash_.clear();
+    ZB_ASSIGN(kernel_, recognise_kernel(workload, model_));
     workload_hash_ = workload.hash;
   }
-  return &problem_;
+  return kernel_.get();
 }
 
 Result<wire::SurfaceT> GemminiTarget::surface(sdk::Call&, const wire::WorkloadT& workload) {
-  ZB_ASSIGN(const Problem* problem, problem_of(workload));
-  return make_surface(*problem, model_);
+  ZB_ASSIGN(const Kernel* kernel, kernel_of(workload));
+  return kernel->surface();
 }
 
 Result<wire::ProgramT> GemminiTarget::lower(sdk::Call&, const wire::WorkloadT& workload,
                                             const wire::PlanT& plan) {
-  ZB_ASSIGN(const Problem* problem, problem_of(workload));
-  ZB_ASSIGN(const Mapping mapping, mapping_of(plan, model_.machine, problem->forms));
-  ZB_ASSIGN(const std::vector<Command> commands, lower_mapping(*problem, mapping, model_.machine));
-  return make_program(*problem, problem->forms[mapping.orientation], commands, spec_hash_);
+  ZB_ASSIGN(const Kernel* kernel, kernel_of(workload));
+  ZB_ASSIGN(const Lowered lowered, kernel->lower(plan));
+  return make_program({workload.hash, spec_hash_}, lowered.buffers, lowered.commands);
 }
 
 Result<wire::SimulationT> GemminiTarget::simulate(sdk::Call&, const wire::ProgramT& program,
@@ -91,10 +88,8 @@ Result<wire::SimulationT> GemminiTarget::simulate(sdk::Call&, const wire::Progra
 
 Result<wire::ScheduleT> GemminiTarget::schedule(sdk::Call&, const wire::WorkloadT& workload,
                                                 const wire::PlanT& plan) {
-  ZB_ASSIGN(const Problem* problem, problem_of(workload));
-  ZB_ASSIGN(const Mapping mapping, mapping_of(plan, model_.machine, problem->forms));
-  ZB_TRY(check_capacity(mapping, problem->forms[mapping.orientation], model_.machine));
-  return engine_schedule(*problem, mapping, model_);
+  ZB_ASSIGN(const Kernel* kernel, kernel_of(workload));
+  return kernel->schedule(plan);
 }
 
 Result<wire::FilesT> GemminiTarget::export_kernel(sdk::Call&, const wire::WorkloadT& workload,
@@ -106,13 +101,14 @@ Result<wire::FilesT> GemminiTarget::export_kernel(sdk::Call&, const wire::Worklo
 
 Result<wire::ProgramT> GemminiTarget::import_kernel(sdk::Call&, const wire::WorkloadT& workload,
                                                     std::string_view file_name, std::string_view text) {
-  ZB_ASSIGN(const Problem* problem, problem_of(workload));
-  return read_trace(*problem, model_.machine, spec_hash_, file_name, text);
+  ZB_ASSIGN(const Kernel* kernel, kernel_of(workload));
+  return read_trace(make_program({workload.hash, spec_hash_}, kernel->buffers(), {}), model_.machine,
+                    file_name, text);
 }
 
 Result<wire::BoundT> GemminiTarget::bound(sdk::Call&, const wire::WorkloadT& workload) {
-  ZB_ASSIGN(const Problem* problem, problem_of(workload));
-  return latency_bound(*problem, model_);
+  ZB_ASSIGN(const Kernel* kernel, kernel_of(workload));
+  return kernel->bound();
 }
 
 }  // namespace zomboss::gemmini

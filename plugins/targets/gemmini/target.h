@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "plugins/targets/gemmini/kernel.h"
 #include "plugins/targets/gemmini/machine_model.h"
-#include "plugins/targets/gemmini/problem.h"
 #include "plugins/targets/gemmini/simulate.h"
 #include "zomboss/sdk/plugin.h"
 
@@ -34,15 +34,15 @@ class GemminiTarget {
 
  private:
   Status configured() const;
-  // The problem of a workload, remembered: a search asks for the same one again and again.
-  Result<const Problem*> problem_of(const wire::WorkloadT& workload);
+  // The kernel of a workload, remembered: a search asks for the same one again and again.
+  Result<const Kernel*> kernel_of(const wire::WorkloadT& workload);
 
   MachineModel model_;
   std::string spec_hash_;  // empty until configured
   std::optional<uint32_t> latency_;
   SimulateOptions simulate_;
   std::string workload_hash_;
-  Problem problem_;
+  std::unique_ptr<Kernel> kernel_;
 };
 
 // The target's TAIDL text, gemmini.taidl as it was built in.

@@ -46,12 +46,10 @@ std::optional<uint64_t> number(std::string_view word, int base) {
 
 class TraceReader {
  public:
-  TraceReader(const Problem& problem, const Machine& machine, std::string_view spec_hash,
-              std::string_view file_name)
-      : problem_(problem), machine_(machine), spec_hash_(spec_hash), file_name_(file_name) {}
+  TraceReader(wire::ProgramT blank, const Machine& machine, std::string_view file_name)
+      : machine_(machine), file_name_(file_name), program_(std::move(blank)) {}
 
   Result<wire::ProgramT> run(std::string_view text) {
-    program_ = make_program(problem_, problem_.forms.front(), {}, spec_hash_);
     program_.notes.clear();
     while (!text.empty()) {
       ++line_;
@@ -76,19 +74,19 @@ class TraceReader {
   Status read_header(std::string_view line) {
     const auto words = words_of(line);
     if (words.empty()) return {};
-    if (words[0] == "spec" && (words.size() != 2 || words[1] != spec_hash_))
+    if (words[0] == "spec" && (words.size() != 2 || words[1] != program_.spec_hash))
       return wrong("the kernel was made for target description {}, this one is {}; use the same parameters",
-                   words.size() > 1 ? words[1] : "(none)", spec_hash_);
-    if (words[0] == "workload" && (words.size() < 2 || words[1] != problem_.hash))
+                   words.size() > 1 ? words[1] : "(none)", program_.spec_hash);
+    if (words[0] == "workload" && (words.size() < 2 || words[1] != program_.workload))
       return wrong("the kernel is for workload {}, this one is {}", words.size() > 1 ? words[1] : "(none)",
-                   problem_.hash);
+                   program_.workload);
     if (words[0] == "buffer") return read_buffer(line);
     return {};
   }
 
   Status read_buffer(std::string_view line) {
     if (!commands_.empty()) return wrong("buffers stand before the first command");
-    if (!own_buffers_) program_.buffers.clear();
+    if (!own_buffers_) std::swap(program_.buffers, workload_buffers_);
     own_buffers_ = true;
     const auto words = words_of(line, 7);
     if (words.size() < 5) return wrong("a buffer line has role, index, address, bytes, type and name");
@@ -105,13 +103,13 @@ class TraceReader {
       buffer->type->dtype = wire::DType::U8;
       buffer->type->dims = {static_cast<int64_t>(*bytes)};
     } else {
-      const Buffer* own = nullptr;
-      for (const Buffer& each : problem_.buffers)
-        if (each.role == static_cast<wire::BufferRole>(role) && each.index == *index) own = &each;
+      const wire::BufferT* own = nullptr;
+      for (const auto& each : workload_buffers_)
+        if (each->role == static_cast<wire::BufferRole>(role) && each->index == *index) own = each.get();
       if (own == nullptr) return wrong("the workload has no {} {}", words[1], *index);
-      if (static_cast<uint64_t>(own->bytes) != *bytes)
+      if (own->bytes != *bytes)
         return wrong("{} {} has {} bytes in the workload, {} here", words[1], *index, own->bytes, *bytes);
-      buffer->type = std::make_unique<wire::TensorTypeT>(own->type);
+      buffer->type = std::make_unique<wire::TensorTypeT>(*own->type);
       buffer->data = own->data;
       buffer->name = own->name;
     }
@@ -149,21 +147,21 @@ class TraceReader {
 
   // Every input, output and constant has its place before the first command.
   Status check_buffers() const {
-    for (const Buffer& own : problem_.buffers) {
-      if (own.role == wire::BufferRole::Scratch) continue;
+    for (const auto& own : workload_buffers_) {
+      if (own->role == wire::BufferRole::Scratch) continue;
       bool placed = false;
       for (const auto& each : program_.buffers)
-        placed = placed || (each->role == own.role && each->index == own.index);
+        placed = placed || (each->role == own->role && each->index == own->index);
       if (!placed)
-        return wrong("no buffer line places {} {}", kRoles[static_cast<size_t>(own.role)], own.index);
+        return wrong("no buffer line places {} {}", kRoles[static_cast<size_t>(own->role)], own->index);
     }
     return {};
   }
 
-  const Problem& problem_;
   const Machine& machine_;
-  std::string_view spec_hash_, file_name_;
+  std::string_view file_name_;
   wire::ProgramT program_;
+  std::vector<std::unique_ptr<wire::BufferT>> workload_buffers_;  // as they came, once lines place others
   std::vector<Command> commands_;
   std::optional<CommandCheck> check_;
   bool own_buffers_ = false;
@@ -193,9 +191,9 @@ std::string write_trace(const wire::ProgramT& program, std::span<const Command> 
   return text;
 }
 
-Result<wire::ProgramT> read_trace(const Problem& problem, const Machine& machine, std::string_view spec_hash,
-                                  std::string_view file_name, std::string_view text) {
-  return TraceReader(problem, machine, spec_hash, file_name).run(text);
+Result<wire::ProgramT> read_trace(wire::ProgramT blank, const Machine& machine, std::string_view file_name,
+                                  std::string_view text) {
+  return TraceReader(std::move(blank), machine, file_name).run(text);
 }
 
 }  // namespace zomboss::gemmini

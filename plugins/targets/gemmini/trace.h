@@ -18,7 +18,6 @@
 #include <string_view>
 
 #include "plugins/targets/gemmini/machine_model.h"
-#include "plugins/targets/gemmini/problem.h"
 #include "plugins/targets/gemmini/sim/command.h"
 #include "zomboss/schema/program_generated.h"
 
@@ -27,10 +26,11 @@ namespace zomboss::gemmini {
 std::string write_trace(const wire::ProgramT& program, std::span<const Command> commands,
                         std::string_view workload, const Machine& machine);
 
-// The program of a trace for this problem. Header lines are optional, for kernels written by hand: buffers
-// then stand where the lowering of the first form puts them. Every line is checked: commands, local rows, and
-// DRAM addresses against the buffers. Invalid argument with file:line for the first error.
-Result<wire::ProgramT> read_trace(const Problem& problem, const Machine& machine, std::string_view spec_hash,
-                                  std::string_view file_name, std::string_view text);
+// The program of a trace. `blank`: a program without code for the workload, its buffers where the lowering
+// puts them; header lines, which are optional for kernels written by hand, may put them elsewhere. Every line
+// is checked: commands, local rows, and DRAM addresses against the buffers. Invalid argument with file:line
+// for the first error.
+Result<wire::ProgramT> read_trace(wire::ProgramT blank, const Machine& machine, std::string_view file_name,
+                                  std::string_view text);
 
 }  // namespace zomboss::gemmini

@@ -12,9 +12,11 @@
 #include <sstream>
 
 #include "plugins/targets/gemmini/export.h"
-#include "plugins/targets/gemmini/mapping.h"
+#include "plugins/targets/gemmini/matmul/lower.h"
+#include "plugins/targets/gemmini/matmul/mapping.h"
+#include "plugins/targets/gemmini/matmul/schedule.h"
+#include "plugins/targets/gemmini/matmul/tests/graph_builder.h"
 #include "plugins/targets/gemmini/program.h"
-#include "plugins/targets/gemmini/tests/graph_builder.h"
 #include "plugins/targets/gemmini/trace.h"
 #include "zomboss/sdk/message.h"
 
@@ -40,7 +42,8 @@ Kernel make_kernel(int64_t m, int64_t k, int64_t n) {
   kernel.problem = *recognise(kernel.workload, kernel.machine);
   Mapping mapping;
   kernel.commands = *lower_mapping(kernel.problem, mapping, kernel.machine);
-  kernel.program = make_program(kernel.problem, kernel.problem.forms[0], kernel.commands, "spec0");
+  kernel.program = make_program({kernel.workload.hash, "spec0"},
+                                placed_buffers(kernel.problem, kernel.problem.forms[0]), kernel.commands);
   kernel.inputs = random_inputs(kernel.workload, 5);
   auto output = std::make_unique<wire::TensorT>();
   output->name = "output";
@@ -54,7 +57,9 @@ std::string trace_of(const Kernel& kernel) {
 }
 
 Result<wire::ProgramT> read(const Kernel& kernel, const std::string& text) {
-  return read_trace(kernel.problem, kernel.machine, "spec0", "kernel.trace", text);
+  return read_trace(make_program({kernel.workload.hash, "spec0"},
+                                 placed_buffers(kernel.problem, kernel.problem.forms[0]), {}),
+                    kernel.machine, "kernel.trace", text);
 }
 
 TEST(Trace, ComesBackAsTheSameProgram) {
