@@ -19,6 +19,7 @@ struct Recogniser {
 // Tried in this order; what one returns goes on to the later ones.
 constexpr std::array kRecognisers = std::to_array<Recogniser>({
     {"dot", recognise_matmul},
+    {"convolution", recognise_conv},
     {"matmul", recognise_attention},
     {"add", recognise_bias},
     {"add", recognise_norm_shift},

@@ -12,9 +12,17 @@ constexpr std::array kOps = std::to_array<OpInfo>({
      "sum over the contraction dims of the products of the operands' exact values, in the result type "
      "(integers "
      "wrap); result dims: batch, the other lhs dims, the other rhs dims, each in ascending order"},
+    {"conv2d", 2,
+     "dilations:ints groups:int input_dims:ints kernel_dims:ints output_dims:ints pad_high:ints pad_low:ints "
+     "strides:ints",
+     "sum over kernel rows, kernel columns and input channels of the group of the products of the operands' "
+     "exact values, in the result type (integers wrap); input_dims and output_dims: where batch, rows, "
+     "columns "
+     "and channels lie; kernel_dims: rows, columns, input channels of a group, output channels; strides, "
+     "dilations and padding with zeros: of rows and columns; output channels fall evenly into the groups"},
     {"bias", 2, "dims:ints",
      "operand 0 plus operand 1, whose dim i lies along result dim dims[i]; the first is "
-     "a matmul result; integers wrap"},
+     "a matmul or conv2d result; integers wrap"},
     {"quantize", 1, "scale:float low:int high:int zero_point:int",
      "f32(x) * f32(scale) in f32, rounded to nearest even, plus zero_point, limited to [low, high]; NaN "
      "gives 0"},

@@ -10,6 +10,7 @@
 namespace zomboss::graph {
 
 std::optional<uint32_t> recognise_matmul(Rewriter& rewriter, uint32_t id);    // matmul.cc
+std::optional<uint32_t> recognise_conv(Rewriter& rewriter, uint32_t id);      // conv.cc
 std::optional<uint32_t> recognise_bias(Rewriter& rewriter, uint32_t id);      // bias.cc
 std::optional<uint32_t> recognise_relu(Rewriter& rewriter, uint32_t id);      // quantize.cc
 std::optional<uint32_t> recognise_quantize(Rewriter& rewriter, uint32_t id);  // quantize.cc

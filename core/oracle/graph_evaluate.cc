@@ -8,6 +8,7 @@
 
 #include "core/hlo/number.h"
 #include "core/oracle/context.h"
+#include "core/oracle/graph_evaluate_conv.h"
 #include "core/oracle/graph_evaluate_float.h"
 #include "core/oracle/numeric.h"
 
@@ -245,6 +246,7 @@ Result<Value> eval_own(Context& context, const Node& node, std::span<const Value
 Result<Value> eval_node(Context& context, const Node& node, std::span<const Value> operands,
                         const hlo::Instruction& instruction) {
   if (node.op == "matmul") return eval_matmul(context, node, operands);
+  if (node.op == "conv2d") return eval_conv2d(context, node, operands);
   if (node.op == "bias") return eval_bias(context, node, operands);
   if (node.op == "quantize") return eval_quantize(context, node, operands);
   if (node.op == "relu") return eval_relu(context, node, operands);

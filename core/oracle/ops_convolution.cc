@@ -82,9 +82,33 @@ Result<Geometry> geometry(const hlo::Instruction& instruction, const Array& inpu
   return g;
 }
 
-template <typename Accumulate>
+// The array with its dims in the order first, spatial, second (or second, spatial, first): the dim that sums
+// run over is then the fastest one, and long sums read memory in order. `labels` become those of the result.
+Result<std::shared_ptr<const Array>> reordered(Context& context, const Array& array, Labels& labels,
+                                               bool second_last) {
+  std::vector<size_t> order = labels.spatial;
+  order.insert(order.begin(), second_last ? labels.first : labels.second);
+  order.push_back(second_last ? labels.second : labels.first);
+  const std::vector<int64_t> strides = row_major_strides(array.dims);
+  std::vector<int64_t> dims;
+  StridedView from;
+  for (const size_t d : order) {
+    dims.push_back(array.dims[d]);
+    from.strides.push_back(strides[d]);
+  }
+  ZB_ASSIGN(std::shared_ptr<Array> result, make_array(context.budget(), array.dtype, dims));
+  copy_strided(dims, array.lanes, from, result->lanes, {0, row_major_strides(dims)});
+  for (size_t s = 0; s < labels.spatial.size(); ++s) labels.spatial[s] = s + 1;
+  labels.first = second_last ? 0 : order.size() - 1;
+  labels.second = second_last ? order.size() - 1 : 0;
+  return std::shared_ptr<const Array>(std::move(result));
+}
+
+// Calls run(input position, kernel position) for every tap inside the image: input_features products from
+// there on.
+template <typename Run>
 void convolve_at(const Geometry& g, std::span<const hlo::WindowDim> window, const Array& input,
-                 std::span<const int64_t> out, Accumulate&& accumulate) {
+                 std::span<const int64_t> out, Run&& run) {
   const int64_t feature = out[g.output.second];
   const int64_t batch = feature / g.batch_group * g.output_batch + out[g.output.first];
   const int64_t first_feature = feature / g.feature_group * g.input_features;
@@ -107,10 +131,7 @@ void convolve_at(const Geometry& g, std::span<const hlo::WindowDim> window, cons
       kernel_at += k * g.kernel_strides[g.kernel.spatial[s]];
     }
     if (!inside) continue;
-    for (int64_t i = 0; i < g.input_features; ++i) {
-      accumulate(static_cast<size_t>(input_at + i * g.input_strides[g.input.second]),
-                 static_cast<size_t>(kernel_at + i * g.kernel_strides[g.kernel.first]));
-    }
+    run(static_cast<size_t>(input_at), static_cast<size_t>(kernel_at));
   }
 }
 
@@ -120,9 +141,12 @@ void convolve_at(const Geometry& g, std::span<const hlo::WindowDim> window, cons
 Result<Value> eval_convolution(Context& context, const hlo::Instruction& instruction,
                                std::span<const Value> operands) {
   ZB_ASSIGN(auto result, result_array(context, instruction));
-  const Array& input = *operands[0];
-  const Array& kernel = *operands[1];
-  ZB_ASSIGN(const Geometry g, geometry(instruction, input, kernel, *result));
+  ZB_ASSIGN(Geometry g, geometry(instruction, *operands[0], *operands[1], *result));
+  ZB_ASSIGN(const auto input_array, reordered(context, *operands[0], g.input, true));
+  ZB_ASSIGN(const auto kernel_array, reordered(context, *operands[1], g.kernel, false));
+  const Array &input = *input_array, &kernel = *kernel_array;
+  g.input_strides = row_major_strides(input.dims);
+  g.kernel_strides = row_major_strides(kernel.dims);
   ZB_ASSIGN(const int64_t taps, element_count(g.kernel_sizes));
   ZB_TRY(context.budget().charge_product({result->size(), taps, g.input_features + 4}));
   const bool is_float = hlo::is_float(result->dtype);
@@ -134,10 +158,12 @@ Result<Value> eval_convolution(Context& context, const hlo::Instruction& instruc
     double sum = 0;
     uint64_t int_sum = 0;
     convolve_at(g, instruction.attributes.window, input, out.index(), [&](size_t a, size_t b) {
+      const auto count = static_cast<size_t>(g.input_features);
       if (is_float) {
-        sum += lane_float(input.lanes[a]) * lane_float(kernel.lanes[b]);
+        for (size_t i = 0; i < count; ++i)
+          sum += lane_float(input.lanes[a + i]) * lane_float(kernel.lanes[b + i]);
       } else {
-        int_sum += input.lanes[a] * kernel.lanes[b];
+        for (size_t i = 0; i < count; ++i) int_sum += input.lanes[a + i] * kernel.lanes[b + i];
       }
     });
     lane = is_float ? to_lane(sum) : to_lane(wrap(static_cast<int64_t>(int_sum), result->dtype));
