@@ -2,10 +2,43 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace zomboss::evaluate {
 namespace {
+
+constexpr size_t kScenarioLimit = 16;
+constexpr size_t kScenarioNameLimit = 32;              // characters
+constexpr uint64_t kLatencyLimit = uint64_t{1} << 53;  // the history keeps them as counters
+
+// Visible ASCII, so that names fit tables and the history's counters.
+bool is_scenario_name(const std::string& name) {
+  return !name.empty() && name.size() <= kScenarioNameLimit &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
+// Takes them out of the message. What is wrong, or "".
+std::string take_scenarios(wire::SimulationT& simulation, std::vector<Scenario>& scenarios) {
+  if (simulation.scenarios.size() > kScenarioLimit)
+    return fmt::format("there are {}, the limit is {}", simulation.scenarios.size(), kScenarioLimit);
+  for (size_t i = 0; i < simulation.scenarios.size(); ++i) {
+    const auto& scenario = simulation.scenarios[i];
+    if (scenario == nullptr || !is_scenario_name(scenario->name))
+      return fmt::format("the name of number {} is not 1 to {} visible ASCII characters", i,
+                         kScenarioNameLimit);
+    for (const Scenario& other : scenarios)
+      if (other.name == scenario->name) return fmt::format("'{}' is there twice", scenario->name);
+    if (scenario->latency == 0 || scenario->latency > kLatencyLimit)
+      return fmt::format("'{}' has the latency {}", scenario->name, scenario->latency);
+    scenarios.push_back({scenario->name, scenario->latency});
+  }
+  simulation.scenarios.clear();
+  for (const auto& counter : simulation.counters)
+    if (counter->name.starts_with(kScenarioCounter))
+      return fmt::format("the counter '{}' has a name that is theirs", counter->name);
+  return {};
+}
 
 class TargetEvaluator final : public Evaluator {
  public:
@@ -37,6 +70,12 @@ class TargetEvaluator final : public Evaluator {
     evaluation.simulation = *std::move(simulation);
     evaluation.latency = evaluation.simulation.latency;
     evaluation.unit = evaluation.simulation.unit;
+    if (const std::string wrong = take_scenarios(evaluation.simulation, evaluation.scenarios);
+        !wrong.empty()) {
+      evaluation.outcome = wire::Outcome::SimulationFailed;
+      evaluation.reason = "the simulator's scenarios are damaged: " + wrong;
+      return evaluation;
+    }
     compare_outputs(evaluation);
     evaluation.simulation.outputs.clear();
     return evaluation;

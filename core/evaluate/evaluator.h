@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/evaluate/compare.h"
@@ -11,6 +12,16 @@
 #include "core/evaluate/workload.h"
 
 namespace zomboss::evaluate {
+
+// The history keeps scenarios among the counters, under this and their name: no counter's name starts so.
+inline constexpr std::string_view kScenarioCounter = "latency@";
+
+// The latency under another condition of the machine around the accelerator.
+struct Scenario {
+  std::string name;
+  uint64_t latency = 0;  // never 0
+  bool operator==(const Scenario&) const = default;
+};
 
 // What came of one plan. outcome Valid: latency is meaningful and the complete output was accepted.
 struct Evaluation {
@@ -21,7 +32,8 @@ struct Evaluation {
   bool abandoned = false;  // the call was interrupted from outside: it says nothing about the plan
   Comparison comparison;
   std::string program;           // the encoded Program, empty when lowering failed
-  wire::SimulationT simulation;  // without its outputs
+  wire::SimulationT simulation;  // without its outputs and scenarios
+  std::vector<Scenario> scenarios;
 };
 
 // Evaluates plans of one workload on one target: the plugin lowers and simulates, wherever its instance runs;

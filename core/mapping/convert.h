@@ -17,6 +17,7 @@ inline constexpr size_t kValueLimit = 4096;  // values of one knob
 inline constexpr size_t kConstraintLimit = 1024;
 inline constexpr size_t kRowLimit = 1'000'000;         // of a catalog
 inline constexpr size_t kCatalogCellLimit = 1u << 24;  // rows x knobs
+inline constexpr size_t kReferenceLimit = 8;
 inline constexpr size_t kWorkLimit = size_t{1} << 31;  // rows x term nodes, what checking a catalog costs
 
 // Knobs are sorted into resolution order, values into default order, catalog rows into default order.

@@ -48,7 +48,13 @@ TEST(Surface, SortsKnobsValuesAndRowsIntoDefaultOrder) {
 }
 
 TEST(Surface, RoundTripsThroughItsMessage) {
-  const Surface surface = *example().row({1, 0, 64, 32}).row({0, 1, 16, 64}).build();
+  const Surface surface = *example()
+                               .row({1, 0, 64, 32})
+                               .row({0, 1, 16, 64})
+                               .reference("library", {0, 1, 16, 64}, "the vendor's choice")
+                               .build();
+  EXPECT_EQ(surface.references(),
+            (std::vector<Reference>{{"library", {64, 16, 1, 0}, "the vendor's choice"}}));
   const wire::SurfaceT message = to_wire(surface);
   const auto bytes = encode(message);
   const auto decoded = decode<wire::SurfaceT>(as_bytes(bytes));
@@ -58,6 +64,7 @@ TEST(Surface, RoundTripsThroughItsMessage) {
   EXPECT_EQ(encode(to_wire(*again)), bytes);
   EXPECT_EQ(again->knobs(), surface.knobs());
   EXPECT_EQ(again->parts().catalog, surface.parts().catalog);
+  EXPECT_EQ(again->references(), surface.references());
 }
 
 TEST(Surface, RefusesBadKnobs) {
@@ -174,6 +181,48 @@ TEST(Surface, RefusesBadCatalogs) {
             std::string::npos);
   EXPECT_EQ(refusal([](auto& b) { b.message.kind = static_cast<SurfaceKind>(2); }),
             "the surface: is of the unknown kind 2");
+}
+
+TEST(Surface, RefusesBadReferences) {
+  EXPECT_EQ(refusal([](auto& b) { b.reference("library", {0, 1, 16, 64}); }), "accepted");
+  EXPECT_EQ(refusal([](auto& b) {
+              b.reference("a", {0, 1, 16, 64}).reference("a", {0, 0, 16, 64});
+            }),
+            "the surface: reference 'a' is there twice");
+  EXPECT_EQ(refusal([](auto& b) {
+              b.reference("a", {0, 1, 16});
+            }),
+            "the surface: reference 'a' has 3 values for 4 knobs");
+  EXPECT_EQ(refusal([](auto& b) {
+              b.reference("a", {0, 1, 16, 48});
+            }),
+            "the surface: reference 'a': has tile_m=48, which is outside its domain: 64, 32, 16");
+  EXPECT_EQ(refusal([](auto& b) {
+              b.reference("a", {0, 1, 64, 64});
+            }),
+            "the surface: reference 'a': is not legal: accumulator needs 16 KiB, has 8 KiB");
+  EXPECT_EQ(refusal([](auto& b) {
+              b.row({0, 1, 16, 64}).reference("a", {0, 0, 16, 64});
+            }),
+            "the surface: reference 'a': is no row of the catalog");
+  EXPECT_EQ(refusal([](auto& b) {
+              b.row({0, 1, 16, 64}).row({0, 0, 16, 32}).row({1, 0, 16, 64}).reference("a", {1, 0, 16, 64});
+            }),
+            "accepted");
+  for (const char* name : {"", "9a", "a b", "a\x1b[2J"})
+    EXPECT_NE(refusal([&](auto& b) {
+                b.reference(name, {0, 1, 16, 64});
+              }).find("reference 0: its name must"),
+              std::string::npos)
+        << name;
+  EXPECT_EQ(refusal([](auto& b) {
+              b.reference("a", {0, 1, 16, 64}, "\x1b[2J");
+            }),
+            "the surface: reference 'a' has a control character at byte 0");
+  EXPECT_EQ(refusal([](auto& b) {
+              for (char c = 'a'; c <= 'i'; ++c) b.reference(std::string(1, c), {0, 1, 16, 64});
+            }),
+            "the surface: has 9 references, the limit is 8");
 }
 
 TEST(Vocabulary, IsSortedByCategoryAndName) {

@@ -41,6 +41,14 @@ struct DroppedValue {
   std::string reason;
 };
 
+// A legal plan that people know by name: what the vendor's library would choose, say.
+struct Reference {
+  std::string name;
+  std::vector<int64_t> values;  // one per knob
+  std::string doc;              // where it comes from; may be empty
+  bool operator==(const Reference&) const = default;
+};
+
 struct SurfaceParts {
   std::string target, workload;
   SurfaceKind kind = SurfaceKind::Conditional;
@@ -50,6 +58,7 @@ struct SurfaceParts {
       catalog;  // row by row, positions in Knob::values; rows strictly ascending = default order
   std::vector<std::string> notes;
   std::vector<DroppedValue> dropped;
+  std::vector<Reference> references;  // in the target's order
 };
 
 class Surface {
@@ -75,6 +84,7 @@ class Surface {
   }
   const std::vector<std::string>& notes() const { return parts_.notes; }
   const std::vector<DroppedValue>& dropped() const { return parts_.dropped; }
+  const std::vector<Reference>& references() const { return parts_.references; }
   const SurfaceParts& parts() const { return parts_; }
 
  private:

@@ -69,6 +69,16 @@ class SurfaceBuilder {
     return *this;
   }
 
+  SurfaceBuilder& reference(const std::string& name, const std::vector<int64_t>& values,  // likewise
+                            const std::string& doc = "") {
+    auto reference = std::make_unique<wire::ReferenceT>();
+    reference->name = name;
+    reference->values = values;
+    reference->doc = doc;
+    message.references.push_back(std::move(reference));
+    return *this;
+  }
+
   Result<Surface> build() const { return from_wire(message); }
 
   wire::SurfaceT message;

@@ -87,6 +87,11 @@ Status read_trials(Data& data, RunView& view, std::map<std::string, uint64_t>& p
   });
 }
 
+Json document_of(const Data& data, const history::Run& run, const char* name) {
+  const auto text = data.history->document(run.id, name);
+  return text.ok() && *text ? parse_json(**text) : Json();
+}
+
 void summarize(const Data& data, Group& group) {
   for (const size_t index : group.runs) {
     const history::Run& run = data.runs[index].run;
@@ -100,12 +105,16 @@ void summarize(const Data& data, Group& group) {
     if (run.baseline && !group.baseline) {
       group.baseline = run.baseline;
       group.baseline_source = run.baseline_source;
+      group.baseline_name = text_of(member(document_of(data, run, "references"), "baseline"));
     }
     if (run.bound && !group.bound) {
       group.bound = run.bound;
       group.bound_reason = run.bound_reason;
     }
   }
+  const history::Run& best = data.best(group).run;
+  group.references = member(document_of(data, best, "references"), "references");
+  group.ranking = document_of(data, best, "ranking");
 }
 
 // Names that two groups share get what tells them apart.

@@ -62,7 +62,12 @@ struct Group {
 
   double candidate0 = 0, best_latency = 0;  // 0 = nothing was verified
   std::optional<double> baseline, bound;
+  std::string baseline_name;  // of the reference that it is the latency of; empty = the suite states it
   std::string baseline_source, bound_reason;
+  std::string baseline_label() const { return baseline_name.empty() ? "Baseline" : baseline_name; }
+  // Documents of the best run: the plans that the target names, and whether the best plan stays the best
+  // under other conditions. Null when it has none.
+  Json references, ranking;
   double speedup() const { return best_latency > 0 ? candidate0 / best_latency : 0; }
 };
 

@@ -29,6 +29,17 @@ std::string run_text(const Data& data, const RunView& view) {
   return text + ", evaluation " + grouped(view.run.best_evaluation);
 }
 
+// What the baselines are called: the reference that all of them are the latency of, else "Baseline".
+std::string baseline_label(const Data& data) {
+  std::optional<std::string> label;
+  for (const Group& group : data.groups) {
+    if (!group.baseline) continue;
+    if (label && *label != group.baseline_label()) return "Baseline";
+    label = group.baseline_label();
+  }
+  return label.value_or("Baseline");
+}
+
 std::string budget_card(const Data& data) {
   uint64_t used = 0, allowed = 0, proposals = 0, trials = 0;
   double seconds = 0;
@@ -76,7 +87,8 @@ std::string single_summary(const Data& data) {
               "Candidate-0: " + latency_text(group.candidate0, escape(unit)));
   if (group.baseline)
     out +=
-        card("Against the baseline", ratio_text(*group.baseline / group.best_latency),
+        card("Against " + (group.baseline_name.empty() ? "the baseline" : escape(group.baseline_name)),
+             ratio_text(*group.baseline / group.best_latency),
              latency_text(*group.baseline, escape(unit)) + ": " + escape(elide(group.baseline_source, 90)));
   else
     out += card("Against the baseline", "–",
@@ -108,7 +120,9 @@ std::string suite_summary(const Data& data) {
                          of_groups(speedups.size()) + ", best of all runs", "main");
   out += card("Verified workloads", fmt::format("{} <small>of {}</small>", verified, data.groups.size()),
               fmt::format("search found a faster plan for {}", faster));
-  out += card("Against the baseline", baselines.empty() ? "–" : ratio_text(geometric_mean_of(baselines)),
+  const std::string label = baseline_label(data);
+  out += card("Against " + (label == "Baseline" ? "the baseline" : escape(label)),
+              baselines.empty() ? "–" : ratio_text(geometric_mean_of(baselines)),
               baselines.empty() ? "the history has no baselines" : of_groups(baselines.size()));
   out += card("Times the lower bound", bounds.empty() ? "–" : ratio_text(geometric_mean_of(bounds)),
               bounds.empty() ? "the targets state no lower bounds" : of_groups(bounds.size()));
@@ -147,7 +161,7 @@ Result<std::string> comparison_section(const Data& data) {
   if (data.groups.size() == 1 && data.policies.size() == 1)
     return nothing(
         "One workload and one policy: there is nothing to compare. Name more runs to see them side by side.");
-  std::vector<std::string> head = {"Workload", "Candidate-0", "Baseline", "Lower bound"};
+  std::vector<std::string> head = {"Workload", "Candidate-0", escape(baseline_label(data)), "Lower bound"};
   for (const std::string& policy : data.policies) head.push_back(escape(policy));
   std::vector<std::vector<std::string>> rows;
   std::vector<std::vector<double>> speedups(data.policies.size());

@@ -20,6 +20,7 @@ struct Entry {
 constexpr Entry kSections[] = {
     {"summary", "Summary", "Summary", summary_section},
     {"comparison", "Comparison", "Comparison", comparison_section},
+    {"references", "References and other conditions", "References", references_section},
     {"progress", "Best so far", "Best so far", progress_section},
     {"trials", "Trials", "Trials", trials_section},
     {"rejections", "Where trials ended", "Rejections", rejections_section},

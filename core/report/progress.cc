@@ -69,7 +69,7 @@ std::string large_chart(const Group& group, const std::vector<Line>& lines, std:
   const auto near = [&](double level) { return level > searched_low / 12 && level < searched_high * 4; };
   std::vector<std::pair<std::string, double>> levels = {{"Candidate-0", group.candidate0}};
   for (const auto& [name, level] :
-       {std::pair<std::string, std::optional<double>>{"Baseline", group.baseline},
+       {std::pair<std::string, std::optional<double>>{group.baseline_label(), group.baseline},
         std::pair<std::string, std::optional<double>>{"Lower bound", group.bound}}) {
     if (!level || *level <= 0) continue;
     if (near(*level)) {
@@ -77,7 +77,7 @@ std::string large_chart(const Group& group, const std::vector<Line>& lines, std:
       low = std::min(low, *level);
       high = std::max(high, *level);
     } else {
-      below += fmt::format(" {}, {}, is too far away for this scale.", name,
+      below += fmt::format(" {}, {}, is too far away for this scale.", escape(name),
                            latency_text(*level, escape(group.problem.unit)));
     }
   }
@@ -155,7 +155,8 @@ std::string lines_table(const Group& group, const std::vector<Line>& lines) {
     rows.push_back(std::move(row));
   }
   rows.push_back({"Candidate-0 " + latency_text(group.candidate0, "")});
-  if (group.baseline) rows.push_back({"Baseline " + latency_text(*group.baseline, "")});
+  if (group.baseline)
+    rows.push_back({escape(group.baseline_label()) + " " + latency_text(*group.baseline, "")});
   if (group.bound) rows.push_back({"Lower bound " + latency_text(*group.bound, "")});
   return table_twin(head, rows);
 }

@@ -76,6 +76,32 @@ void expect_balanced(const std::string& html) {
   EXPECT_EQ(open, std::vector<std::string>{"body"});
 }
 
+TEST(Report, BaselinesOfReferencesHaveTheirName) {
+  const Sample sample(small());
+  const std::string html = sample.html();
+  EXPECT_TRUE(has(section_of(html, "summary"), "Against library"));
+  EXPECT_TRUE(has(section_of(html, "comparison"), ">library</th>"));
+  EXPECT_FALSE(has(section_of(html, "progress"), "Baseline"));
+  SampleOptions plain = small();
+  plain.plain = true;
+  const Sample without(plain);
+  EXPECT_TRUE(has(section_of(without.html(), "summary"), "Against the baseline"));
+  EXPECT_TRUE(has(section_of(without.html(), "references"), "names no plans"));
+}
+
+TEST(Report, SaysWhetherTheBestStaysTheBest) {
+  SampleOptions options = small();
+  const std::string one = section_of(Sample(options).html(), "references");
+  EXPECT_TRUE(has(one, "evaluation 12"));
+  EXPECT_TRUE(has(one, "25.00 %"));
+  EXPECT_TRUE(has(one, "library &lt;os&gt;"));
+  EXPECT_TRUE(has(one, "element 7 is 1, not 2"));
+  options.workloads = 3;
+  const std::string many = section_of(Sample(options).html(), "references");
+  EXPECT_TRUE(has(many, "in 0 of 3 workloads"));
+  EXPECT_TRUE(has(many, "L=100"));
+}
+
 TEST(Report, HasEverySectionAndNothingFromTheNetwork) {
   const Sample sample;
   const std::string html = sample.html();

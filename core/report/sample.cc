@@ -227,6 +227,31 @@ class Search {
   void finish(int64_t id) {
     const Json document = incumbent(best_, candidate0(), static_cast<double>(best_latency_), run_.label);
     check(history_.set_document(id, "incumbent", document.dump()));
+    const double library = run_.baseline.value_or(0), best = static_cast<double>(best_latency_);
+    const Json references = {{"baseline", "library"},
+                             {"references",
+                              {{{"name", "library"},
+                                {"doc", run_.baseline_source},
+                                {"outcome", "valid"},
+                                {"latency", library},
+                                {"over_best", library / best},
+                                {"scenarios", {{"L=20", library}, {"L=100", 1.7 * library}}}},
+                               {{"name", "library <os>"},
+                                {"doc", ""},
+                                {"outcome", "wrong"},
+                                {"reason", "element 7 is 1, not 2"}}}}};
+    check(history_.set_document(id, "references", references.dump()));
+    const Json ranking = {{{"scenario", "L=20"},
+                           {"best", best},
+                           {"fastest", best},
+                           {"fastest_is", "evaluation 9"},
+                           {"miss", 0}},
+                          {{"scenario", "L=100"},
+                           {"best", 1.5 * best},
+                           {"fastest", 1.2 * best},
+                           {"fastest_is", "evaluation 12"},
+                           {"miss", 0.25}}};
+    check(history_.set_document(id, "ranking", ranking.dump()));
     if (run_.seed == 1 && run_.policy == "genetic")
       check(history_.add_event(
           id, "crash",

@@ -18,6 +18,7 @@ Result<std::string> trials_section(const Data& data);
 Result<std::string> rejections_section(const Data& data);
 Result<std::string> knobs_section(const Data& data);
 Result<std::string> plan_section(const Data& data);
+Result<std::string> references_section(const Data& data);
 Result<std::string> timeline_section(const Data& data);
 Result<std::string> cost_section(const Data& data);
 Result<std::string> events_section(const Data& data);

@@ -59,6 +59,7 @@ class Controller {
       }
     }
     ZB_TRY(complete_best());
+    report_.ranking = rank_scenarios(report_);
     report_.seconds = elapsed();
     return std::move(report_);
   }
@@ -83,6 +84,14 @@ class Controller {
     report_.best = report_.candidate0;
     ZB_TRY(remember(report_.candidate0.plan, 0, report_.candidate0.evaluation.latency));
     observer_.on_candidate0(report_.candidate0);
+    if (in_.references != nullptr) {
+      report_.references = *in_.references;
+    } else {
+      ZB_ASSIGN(report_.references,
+                evaluate_references(surface(), report_.candidate0, in_.evaluators->first(), in_.journal));
+    }
+    for (const Reference& reference : report_.references)
+      observer_.on_reference(reference, report_.candidate0.evaluation.unit);
     return in_.policy->start(context());
   }
 
@@ -131,6 +140,7 @@ class Controller {
   wire::SearchContextT context() const {
     wire::SearchContextT context;
     context.surface = std::make_unique<wire::SurfaceT>(mapping::to_wire(surface()));
+    context.surface->references.clear();  // what others chose is not the policy's to copy
     context.workload = std::make_unique<wire::WorkloadT>(*in_.workload);
     for (auto& node : context.workload->nodes) node->data.clear();  // constants are nothing to a policy
     context.candidate0 = std::make_unique<wire::PlanT>(mapping::to_wire(surface(), report_.candidate0.plan));
@@ -369,6 +379,7 @@ class Controller {
       trial.outcome = evaluation.outcome;
       trial.reason = evaluation.reason;
       trial.latency = evaluation.outcome == Outcome::Valid ? evaluation.latency : 0;
+      if (evaluation.outcome == Outcome::Valid) trial.scenarios = evaluation.scenarios;
       ZB_TRY(remember(*trial.plan, trial.evaluation, trial.latency));
       if (trial.outcome == Outcome::Valid && trial.latency < report_.best.evaluation.latency) {
         trial.incumbent = true;

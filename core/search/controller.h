@@ -1,7 +1,8 @@
-// One search: Candidate-0, then propose, complete, evaluate, feed back, until a budget is spent or the policy
-// stops. Rejections (illegal, duplicate, invalid) consume proposals, never evaluations; only a strict
-// improvement replaces the incumbent. The plans of one proposal are evaluated side by side and told in order,
-// so the same surface, policy, seed and budget give the same report for any number of evaluators.
+// One search: Candidate-0 and the surface's references, then propose, complete, evaluate, feed back, until a
+// budget is spent or the policy stops. Rejections (illegal, duplicate, invalid) consume proposals, never
+// evaluations; only a strict improvement replaces the incumbent. The plans of one proposal are evaluated side
+// by side and told in order, so the same surface, policy, seed and budget give the same report for any number
+// of evaluators.
 //
 // With a journal each result is in the history before anybody is told of it, and a search that was cut off is
 // resumed by repeating it: the policy proposes again what it proposed, evaluations come from the history, and
@@ -21,6 +22,7 @@
 #include "core/search/journal.h"
 #include "core/search/policy.h"
 #include "core/search/record.h"
+#include "core/search/references.h"
 
 namespace zomboss::search {
 
@@ -29,6 +31,7 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void on_candidate0(const Candidate&) {}
+  virtual void on_reference(const Reference&, const std::string& /*unit*/) {}
   virtual void on_trial(const Trial&, const Report&) {}
 };
 
@@ -47,13 +50,14 @@ struct Inputs {
   resolver::Resolver* resolver = nullptr;
   evaluate::EvaluatorPool* evaluators = nullptr;
   Policy* policy = nullptr;
-  const wire::WorkloadT* workload = nullptr;          // what the policy sees
-  const Candidate* candidate0 = nullptr;              // null: evaluated first
-  const std::vector<std::string>* facts = nullptr;    // of the machine, for the policy; may be null
-  const wire::BoundT* bound = nullptr;                // may be null
-  const std::vector<double>* static_costs = nullptr;  // of a catalog's rows; may be null
-  std::string folder;                                 // for files of the policy; empty = none
-  Journal* journal = nullptr;                         // may be null: nothing is recorded
+  const wire::WorkloadT* workload = nullptr;           // what the policy sees
+  const Candidate* candidate0 = nullptr;               // null: evaluated first
+  const std::vector<Reference>* references = nullptr;  // the surface's; null: evaluated behind Candidate-0
+  const std::vector<std::string>* facts = nullptr;     // of the machine, for the policy; may be null
+  const wire::BoundT* bound = nullptr;                 // may be null
+  const std::vector<double>* static_costs = nullptr;   // of a catalog's rows; may be null
+  std::string folder;                                  // for files of the policy; empty = none
+  Journal* journal = nullptr;                          // may be null: nothing is recorded
 };
 
 // The plan of the empty intent, evaluated. Failed precondition when it does not verify, with the first

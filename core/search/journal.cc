@@ -36,6 +36,11 @@ Result<std::optional<evaluate::Evaluation>> Journal::recall(const mapping::Plan&
       static_cast<uint64_t>(std::llround((1 - found->match_rate) * static_cast<double>(found->elements)));
   evaluation.comparison.worst_difference = found->worst;
   for (const auto& [name, value] : found->counters) {
+    if (name.starts_with(evaluate::kScenarioCounter)) {
+      evaluation.scenarios.push_back(
+          {name.substr(evaluate::kScenarioCounter.size()), static_cast<uint64_t>(std::llround(value))});
+      continue;
+    }
     auto counter = std::make_unique<wire::CounterT>();
     counter->name = name;
     counter->value = value;
@@ -58,6 +63,9 @@ Status Journal::evaluated(const mapping::Plan& plan, const evaluate::Evaluation&
   record.worst = evaluation.comparison.worst_difference;
   for (const auto& counter : evaluation.simulation.counters)
     record.counters.emplace_back(counter->name, counter->value);
+  for (const evaluate::Scenario& scenario : evaluation.scenarios)
+    record.counters.emplace_back(std::string(evaluate::kScenarioCounter) + scenario.name,
+                                 static_cast<double>(scenario.latency));
   record.seconds = seconds;
   return history_->add_evaluation(problem_, record);
 }

@@ -20,6 +20,11 @@ class Journal {
   static Result<Journal> open(history::History& history, std::string problem, int64_t run,
                               PlanJson plan_json);
 
+  // Of a problem alone: evaluations are recalled and kept, there is no run. `problem` is in the history.
+  static Journal of_problem(history::History& history, std::string problem, PlanJson plan_json) {
+    return Journal(history, std::move(problem), 0, std::move(plan_json));
+  }
+
   // The proposals of earlier sessions, in order: the search repeats them before it goes on.
   const std::vector<history::Proposal>& past() const { return past_; }
   double past_seconds() const { return past_seconds_; }

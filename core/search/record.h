@@ -24,10 +24,11 @@ struct Trial {
   std::string intent;  // as mapping::intent_text; of a rejected region: its text
   std::string reason;  // of anything but Valid
   std::optional<mapping::Plan> plan;
-  uint64_t latency = 0;    // of a Valid trial, or the known one of a duplicate
-  double static_cost = 0;  // the target's estimate, where it was asked for; else 0
-  uint32_t known = 0;      // of a duplicate: the evaluation that it repeats
-  bool incumbent = false;  // it became the fastest verified candidate
+  uint64_t latency = 0;                       // of a Valid trial, or the known one of a duplicate
+  std::vector<evaluate::Scenario> scenarios;  // of a Valid trial
+  double static_cost = 0;                     // the target's estimate, where it was asked for; else 0
+  uint32_t known = 0;                         // of a duplicate: the evaluation that it repeats
+  bool incumbent = false;                     // it became the fastest verified candidate
 };
 
 struct Candidate {
@@ -35,11 +36,32 @@ struct Candidate {
   evaluate::Evaluation evaluation;
 };
 
+// A plan that the surface names: what the vendor's library would choose, say. It need not verify.
+struct Reference {
+  std::string name, doc;
+  Candidate candidate;
+
+  bool verified() const { return candidate.evaluation.outcome == wire::Outcome::Valid; }
+};
+
+// Under one scenario: the best plan of the search against everything that the run verified.
+struct Ranking {
+  std::string scenario;
+  uint64_t best = 0;       // of the plan that is best by the plain latency
+  uint64_t fastest = 0;    // of all, so at most `best`
+  std::string fastest_is;  // "evaluation 7", "Candidate-0", a reference's name
+
+  bool stays() const { return best == fastest; }  // the best stays the best
+  double miss() const { return static_cast<double>(best) / static_cast<double>(fastest) - 1; }
+};
+
 struct Report {
   Candidate candidate0;
-  Candidate best;                // Candidate-0 itself when nothing was faster
-  uint32_t best_evaluation = 0;  // 0 = Candidate-0
+  std::vector<Reference> references;  // in the surface's order
+  Candidate best;                     // Candidate-0 itself when nothing was faster
+  uint32_t best_evaluation = 0;       // 0 = Candidate-0
   std::vector<Trial> trials;
+  std::vector<Ranking> ranking;  // in the simulator's order; empty when it states no scenarios
   uint32_t evaluations = 0;
   uint32_t proposals = 0;
   uint32_t recalled = 0;  // evaluations that were answered from the history
@@ -60,6 +82,12 @@ struct Report {
 std::string_view outcome_name(wire::Outcome outcome);
 // The outcome of that name; nothing when there is none.
 std::optional<wire::Outcome> outcome_of_name(std::string_view name);
+
+// The latency under the scenario of that name; nothing when there is none.
+std::optional<uint64_t> latency_under(const std::vector<evaluate::Scenario>& scenarios,
+                                      std::string_view name);
+// What `ranking` says, from the other members.
+std::vector<Ranking> rank_scenarios(const Report& report);
 
 void add_usage(wire::UsageT& sum, const wire::UsageT& usage);
 

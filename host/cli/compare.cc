@@ -47,6 +47,13 @@ Result<uint64_t> best_at(const history::History& history, const Run& run, uint64
   return best;
 }
 
+// A document of a run; null when it has none.
+Json document_of(const history::History& history, int64_t run, const char* name) {
+  const auto text = history.document(run, name);
+  Json json = text.ok() && *text ? Json::parse(**text, nullptr, false) : Json();
+  return json.is_discarded() ? Json() : json;
+}
+
 struct Entry {
   const Run* run = nullptr;
   uint64_t best = 0;
@@ -75,6 +82,7 @@ class Comparer {
     for (const std::string& label : labels_) {
       ZB_TRY(add_workload(label, by_label_[label]));
     }
+    name_baselines();
     for (size_t p = 0; p < result_.policies.size(); ++p) summarize(p);
     return std::move(result_);
   }
@@ -87,6 +95,9 @@ class Comparer {
     row.candidate0 = first.candidate0_latency;
     row.bound = first.bound;
     row.baseline = first.baseline;
+    const Json references = document_of(history_, first.id, "references");
+    if (references.is_object() && references.contains("baseline") && references["baseline"].is_string())
+      row.baseline_name = references["baseline"];
     row.evaluations = first.budget.evaluations;
     for (const Entry& entry : entries) {
       row.evaluations = std::min(row.evaluations, entry.run->budget.evaluations);
@@ -140,6 +151,7 @@ class Comparer {
         ++summary.verified;  // a run is complete only when its best is verified
         const auto best = static_cast<double>(entry.best);
         disappointments.push_back(best / static_cast<double>(row.best_known) - 1);
+        add_ranking(row.label, document_of(history_, entry.run->id, "ranking"), summary);
         if (row.optimum) regrets.push_back(best / static_cast<double>(*row.optimum) - 1);
         evaluations.push_back(static_cast<double>(entry.run->evaluations));
         summary.tokens += entry.run->usage.prompt_tokens + entry.run->usage.completion_tokens;
@@ -155,6 +167,32 @@ class Comparer {
     if (summary.tokens != 0 && summary.verified != 0)
       summary.tokens_per_kernel = static_cast<double>(summary.tokens) / static_cast<double>(summary.verified);
     result_.summaries.push_back(std::move(summary));
+  }
+
+  static void add_ranking(const std::string& label, const Json& ranking, PolicySummary& summary) {
+    if (!ranking.is_array() || ranking.empty()) return;
+    ++summary.ranked;
+    bool stays = true;
+    for (const Json& each : ranking) {
+      if (!each.is_object() || !each.contains("miss") || !each["miss"].is_number()) continue;
+      const double miss = each["miss"];
+      stays = stays && miss <= 0;
+      if (miss <= summary.worst_miss) continue;
+      summary.worst_miss = miss;
+      summary.worst = label + " under " + each.value("scenario", "");
+    }
+    summary.stays += stays;
+  }
+
+  // "library" when each baseline is the latency of a reference of that name.
+  void name_baselines() {
+    std::optional<std::string> name;
+    for (const WorkloadRow& row : result_.workloads) {
+      if (!row.baseline) continue;
+      if (name && *name != row.baseline_name) name = "";
+      if (!name) name = row.baseline_name;
+    }
+    result_.baseline_name = name.value_or("").empty() ? "baseline" : *name;
   }
 
   const history::History& history_;
@@ -174,7 +212,8 @@ void print_tables(const Comparison& comparison) {
   for (const WorkloadRow& row : comparison.workloads) width = std::max(width, row.label.size());
   fmt::print("{:<{}} {:>5} {:>11}", "workload", width, "evals", "Candidate-0");
   for (const std::string& policy : comparison.policies) fmt::print(" {:>11}", policy.substr(0, 11));
-  fmt::print(" {:>11} {:>11} {:>11} {:>11}\n", "best known", "optimum", "baseline", "lower bound");
+  fmt::print(" {:>11} {:>11} {:>11} {:>11}\n", "best known", "optimum", comparison.baseline_name,
+             "lower bound");
   for (const WorkloadRow& row : comparison.workloads) {
     fmt::print("{:<{}} {:>5} {:>11}", row.label, width, row.evaluations, row.candidate0);
     for (const Cell& cell : row.cells)
@@ -187,8 +226,8 @@ void print_tables(const Comparison& comparison) {
     fmt::print("latencies: {}; of several seeds the median, at the evaluations of column evals\n",
                comparison.workloads[0].unit);
   fmt::print("\n{:<12} {:>9} {:>5} {:>8} {:>9} {:>15} {:>13} {:>14} {:>14} {:>6} {:>13}\n", "policy",
-             "workloads", "runs", "verified", "speed-up", "worst-best seed", "baseline/best",
-             "disappointment", "regret (of)", "evals", "tokens/kernel");
+             "workloads", "runs", "verified", "speed-up", "worst-best seed",
+             comparison.baseline_name + "/best", "disappointment", "regret (of)", "evals", "tokens/kernel");
   for (const PolicySummary& each : comparison.summaries)
     fmt::print("{:<12} {:>9} {:>5} {:>8} {:>8.3f}x {:>15} {:>13} {:>12.2f} % {:>14} {:>6.1f} {:>13}\n",
                each.policy, each.workloads, each.runs, each.verified, each.speedup,
@@ -201,6 +240,13 @@ void print_tables(const Comparison& comparison) {
       "of "
       "best / best known - 1;\nregret: mean over runs of best / optimum - 1, where a run has evaluated every "
       "legal plan\n");
+  for (const PolicySummary& each : comparison.summaries)
+    if (each.ranked != 0)
+      fmt::print("{}: the best is the fastest under every scenario in {} of {} run{}{}\n", each.policy,
+                 each.stays, each.ranked, each.ranked == 1 ? "" : "s",
+                 each.worst.empty() ? ""
+                                    : fmt::format("; at most {:.2f} % behind the fastest ({})",
+                                                  100 * each.worst_miss, each.worst));
 }
 
 Json optional_json(const auto& value) {
@@ -223,11 +269,12 @@ Json comparison_json(const Comparison& comparison, const std::vector<std::string
                          {"best_known", row.best_known},
                          {"optimum", optional_json(row.optimum)},
                          {"baseline", optional_json(row.baseline)},
+                         {"baseline_name", row.baseline_name},
                          {"lower_bound", optional_json(row.bound)},
                          {"policies", cells}});
   }
   Json policies = Json::array();
-  for (const PolicySummary& each : comparison.summaries)
+  for (const PolicySummary& each : comparison.summaries) {
     policies.push_back({{"policy", each.policy},
                         {"workloads", each.workloads},
                         {"runs", each.runs},
@@ -242,6 +289,12 @@ Json comparison_json(const Comparison& comparison, const std::vector<std::string
                         {"mean_evaluations", each.evaluations},
                         {"tokens", each.tokens},
                         {"tokens_per_verified_kernel", optional_json(each.tokens_per_kernel)}});
+    if (each.ranked != 0)
+      policies.back()["ranking"] = {{"runs", each.ranked},
+                                    {"stays_everywhere", each.stays},
+                                    {"worst_miss", each.worst_miss},
+                                    {"worst", each.worst}};
+  }
   return {{"schema", "zomboss.compare/1"},
           {"policies", policies},
           {"workloads", workloads},

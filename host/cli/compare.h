@@ -30,6 +30,10 @@ struct PolicySummary {
   double evaluations = 0;                    // mean of a run
   uint64_t tokens = 0;
   std::optional<double> tokens_per_kernel;  // verified runs
+  // Runs whose simulator states scenarios, and those of them whose best is the fastest under each.
+  size_t ranked = 0, stays = 0;
+  double worst_miss = 0;  // how far a best is behind the fastest of its run, at most
+  std::string worst;      // "WORKLOAD under SCENARIO"; empty = nowhere
 };
 
 struct WorkloadRow {
@@ -38,6 +42,7 @@ struct WorkloadRow {
   uint64_t candidate0 = 0, best_known = 0;
   std::optional<uint64_t> optimum;
   std::optional<double> bound, baseline;
+  std::string baseline_name;  // of the reference that it is the latency of; empty = the suite states it
   std::string unit;
   std::vector<Cell> cells;  // one per policy
 };
@@ -46,6 +51,7 @@ struct Comparison {
   std::vector<std::string> policies;  // in the order of their first runs
   std::vector<WorkloadRow> workloads;
   std::vector<PolicySummary> summaries;
+  std::string baseline_name;          // of all baselines; "baseline" when they differ
   std::vector<std::string> warnings;  // what makes it less than fair
 };
 

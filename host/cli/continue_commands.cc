@@ -52,6 +52,21 @@ Result<Replayed> replay_plan(const history::History& history, const history::Run
   return replayed;
 }
 
+// Why a reference does not come out as the history has it; "" when all do.
+Result<std::string> compare_references(const history::History& history, const history::Run& run,
+                                       const std::vector<search::Reference>& references) {
+  for (const search::Reference& reference : references) {
+    const evaluate::Evaluation& now = reference.candidate.evaluation;
+    ZB_ASSIGN(const auto then, history.find_evaluation(run.problem, reference.candidate.plan.hash.hex()));
+    const std::string outcome(search::outcome_name(now.outcome));
+    const uint64_t latency = reference.verified() ? now.latency : 0;
+    if (then && (then->outcome != outcome || then->latency != latency))
+      return fmt::format("{}: recorded {} with latency {}, now {} with {}", reference.name, then->outcome,
+                         then->latency, outcome, latency);
+  }
+  return std::string();
+}
+
 // The whole run: the policy proposes again, every plan is evaluated again, every step must agree.
 Result<Replayed> replay_run(Session& session, const history::Run& run, history::History& history,
                             Workbench& bench) {
@@ -88,6 +103,9 @@ Result<Replayed> replay_run(Session& session, const history::Run& run, history::
   else if (report->best.evaluation.latency != run.best_latency)
     replayed.mismatch = fmt::format("its best is {} now, {} in the record", report->best.evaluation.latency,
                                     run.best_latency);
+  if (replayed.mismatch.empty()) {
+    ZB_ASSIGN(replayed.mismatch, compare_references(history, run, report->references));
+  }
   return replayed;
 }
 

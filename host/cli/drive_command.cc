@@ -218,6 +218,8 @@ class DrivenPolicy final : public search::Policy {
 Json state_json(const Workbench& bench, const Outcome& outcome, const history::Run& run) {
   const mapping::Surface& surface = *bench.problem().surface;
   const search::Report& report = outcome.report;
+  Json published = to_json(surface);
+  published.erase("references");  // a driver is told what a policy is
   const auto candidate = [&](const search::Candidate& each, uint32_t evaluation) {
     return Json{{"evaluation", evaluation},
                 {"latency", each.evaluation.latency},
@@ -229,7 +231,7 @@ Json state_json(const Workbench& bench, const Outcome& outcome, const history::R
           {"workload", run.label},
           {"target", surface.target()},
           {"unit", report.candidate0.evaluation.unit},
-          {"surface", to_json(surface)},
+          {"surface", published},
           {"facts", machine_facts(bench.target().model())},
           {"lower_bound", bench.bound() ? Json(bench.bound()->latency) : Json()},
           {"candidate0", candidate(report.candidate0, 0)},

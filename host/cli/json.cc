@@ -79,13 +79,22 @@ Json to_json(const mapping::Surface& surface) {
   for (const mapping::DroppedValue& value : surface.dropped())
     dropped.push_back(
         {{"knob", surface.knob(value.knob).name}, {"value", value.text}, {"reason", value.reason}});
-  return {{"target", surface.target()},
-          {"workload", surface.workload()},
-          {"kind", surface.is_catalog() ? "catalog" : "conditional"},
-          {"knobs", knobs},
-          {"constraints", constraints},
-          {"dropped", dropped},
-          {"notes", surface.notes()}};
+  Json json = {{"target", surface.target()},
+               {"workload", surface.workload()},
+               {"kind", surface.is_catalog() ? "catalog" : "conditional"},
+               {"knobs", knobs},
+               {"constraints", constraints},
+               {"dropped", dropped},
+               {"notes", surface.notes()}};
+  // Part of the key of problems in the history, which stays for surfaces without any.
+  for (const mapping::Reference& reference : surface.references()) {
+    Json decisions = Json::object();
+    for (size_t k = 0; k < surface.knobs().size(); ++k)
+      decisions[surface.knob(k).name] = value_json(surface.knob(k), reference.values[k]);
+    json["references"].push_back(
+        {{"name", reference.name}, {"doc", reference.doc}, {"decisions", decisions}});
+  }
+  return json;
 }
 
 Json to_json(const search::Trial& trial) {
@@ -99,6 +108,40 @@ Json to_json(const search::Trial& trial) {
   if (!trial.reason.empty()) json["reason"] = trial.reason;
   json["incumbent"] = trial.incumbent;
   return json;
+}
+
+Json scenarios_json(const std::vector<evaluate::Scenario>& scenarios) {
+  Json json = Json::object();
+  for (const evaluate::Scenario& scenario : scenarios) json[scenario.name] = scenario.latency;
+  return json;
+}
+
+Json to_json(const search::Reference& reference, uint64_t best) {
+  const evaluate::Evaluation& evaluation = reference.candidate.evaluation;
+  Json json = {{"name", reference.name},
+               {"doc", reference.doc},
+               {"plan", reference.candidate.plan.hash.hex()},
+               {"outcome", search::outcome_name(evaluation.outcome)}};
+  if (reference.verified()) {
+    json["latency"] = evaluation.latency;
+    json["over_best"] = static_cast<double>(evaluation.latency) / static_cast<double>(best);
+    json["scenarios"] = scenarios_json(evaluation.scenarios);
+  } else {
+    json["reason"] = evaluation.reason;
+  }
+  return json;
+}
+
+Json to_json(const std::vector<search::Ranking>& ranking) {
+  Json list = Json::array();
+  for (const search::Ranking& each : ranking)
+    list.push_back({{"scenario", each.scenario},
+                    {"best", each.best},
+                    {"fastest", each.fastest},
+                    {"fastest_is", each.fastest_is},
+                    {"stays", each.stays()},
+                    {"miss", each.miss()}});
+  return list;
 }
 
 Json to_json(const wire::BoundT& bound) {

@@ -18,6 +18,10 @@ using Json = nlohmann::ordered_json;
 Json to_json(const mapping::Plan& plan);
 Json to_json(const mapping::Surface& surface);
 Json to_json(const search::Trial& trial);
+// Latencies by name.
+Json scenarios_json(const std::vector<evaluate::Scenario>& scenarios);
+Json to_json(const search::Reference& reference, uint64_t best);  // `best`: the latency of the best plan
+Json to_json(const std::vector<search::Ranking>& ranking);
 Json to_json(const wire::BoundT& bound);
 Json to_json(const history::Usage& usage);  // null when no language model was asked
 

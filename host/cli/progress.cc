@@ -63,6 +63,17 @@ void Progress::on_candidate0(const search::Candidate& candidate) {
        true, false);
 }
 
+void Progress::on_reference(const search::Reference& reference, const std::string& unit) {
+  const evaluate::Evaluation& evaluation = reference.candidate.evaluation;
+  if (reference.verified())
+    show(fmt::format("{}: {} verified, {} {}", label_, reference.name, evaluation.latency, unit), true,
+         false);
+  else
+    show(fmt::format("{}: {} does not verify ({}): {}", label_, reference.name,
+                     search::outcome_name(evaluation.outcome), evaluation.reason),
+         true, false);
+}
+
 // "41/s eta 0:39", once there is something to tell it from.
 std::string Progress::pace(const search::Report& report) const {
   const double seconds = std::chrono::duration<double>(Clock::now() - started_).count();

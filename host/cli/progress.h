@@ -20,6 +20,7 @@ class Progress final : public search::Observer {
   Progress& operator=(const Progress&) = delete;
 
   void on_candidate0(const search::Candidate& candidate) override;
+  void on_reference(const search::Reference& reference, const std::string& unit) override;
   void on_trial(const search::Trial& trial, const search::Report& report) override;
 
  private:

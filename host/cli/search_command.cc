@@ -90,6 +90,7 @@ class Campaign {
     for (size_t i = 0; i < before; ++i) {
       if (rows[i].repeated || !rows[i].task.same_workload(tasks_[t])) continue;
       Row row{tasks_[t], rows[i].outcome, rows[i].failure, true};
+      if (row.outcome != nullptr) row.task = with_baseline(row.task, row.outcome->report.references);
       rows.push_back(std::move(row));
       repeated = true;
     }
@@ -114,7 +115,7 @@ class Campaign {
     auto outcome = search_run(session_, bench, task, settings_, *std::move(policy), place_);
     if (!outcome.ok()) return add_failure(task, outcome.status());
     outcomes.push_back(std::make_unique<Outcome>(*std::move(outcome)));
-    Row row{task, outcomes.back().get(), "", false};
+    Row row{with_baseline(task, outcomes.back()->report.references), outcomes.back().get(), "", false};
     if (row.task.name.empty()) row.task.name = row.outcome->name;
     if (row.outcome->report.failed) worst = std::max(worst, kExitPlugin);
     rows.push_back(std::move(row));

@@ -67,6 +67,85 @@ std::vector<std::pair<std::string, size_t>> baseline_sources(const std::vector<R
   return sources;
 }
 
+// What the baselines of the rows are called: the name of the reference that all of them are, else "baseline".
+std::string baseline_name(std::span<const Row* const> rows) {
+  std::optional<std::string> name;
+  for (const Row* row : rows) {
+    if (row->outcome == nullptr || !row->task.baseline.has_value()) continue;
+    if (name && *name != row->task.baseline_name) return "baseline";
+    name = row->task.baseline_name;
+  }
+  return name.value_or("").empty() ? "baseline" : *name;
+}
+
+const search::Reference* first_reference(const Outcome& outcome) {
+  const auto& references = outcome.report.references;
+  return references.empty() || !references[0].verified() ? nullptr : &references[0];
+}
+
+void add_ranking(Summary& summary, const Row& row) {
+  const std::vector<search::Ranking>& ranking = row.outcome->report.ranking;
+  if (ranking.empty()) return;
+  ++summary.ranked;
+  bool stays = true;
+  for (const search::Ranking& each : ranking) {
+    stays = stays && each.stays();
+    if (each.miss() <= summary.worst_miss) continue;
+    summary.worst_miss = each.miss();
+    summary.worst = row.task.name + " under " + each.scenario;
+  }
+  summary.stays += stays;
+}
+
+// `sums`: of logarithms, one for each of summary.scenarios.
+void add_reference(Summary& summary, std::vector<double>& sums, const Outcome& outcome) {
+  const search::Reference* reference = first_reference(outcome);
+  if (reference == nullptr) return;
+  for (const search::Ranking& each : outcome.report.ranking) {
+    const auto latency = search::latency_under(reference->candidate.evaluation.scenarios, each.scenario);
+    if (!latency) continue;
+    size_t at = 0;
+    while (at < sums.size() && summary.scenarios[at].name != each.scenario) ++at;
+    if (at == sums.size()) {
+      summary.scenarios.push_back({each.scenario, 0, 0});
+      sums.push_back(0);
+    }
+    ++summary.scenarios[at].workloads;
+    sums[at] += std::log(static_cast<double>(*latency) / static_cast<double>(each.best));
+    if (summary.reference_name.empty()) summary.reference_name = reference->name;
+    if (summary.reference_name != reference->name) summary.reference_name = "reference";
+  }
+}
+
+std::string miss_text(double miss) {
+  return fmt::format("{:.2f} %", 100 * miss);
+}
+
+std::string ranking_text(const search::Report& report, const search::Ranking& each) {
+  std::string text = fmt::format("{}: the best, {}, ", each.scenario, each.best);
+  text += each.stays()
+              ? "is the fastest of all that was evaluated"
+              : fmt::format("is {} behind {}, {}", miss_text(each.miss()), each.fastest_is, each.fastest);
+  for (const search::Reference& reference : report.references) {
+    const auto latency = search::latency_under(reference.candidate.evaluation.scenarios, each.scenario);
+    if (reference.verified() && latency)
+      text += fmt::format("; {}/best {:.2f}x", reference.name,
+                          static_cast<double>(*latency) / static_cast<double>(each.best));
+  }
+  return text;
+}
+
+void print_reference(const search::Reference& reference, const std::string& unit, double best) {
+  const evaluate::Evaluation& evaluation = reference.candidate.evaluation;
+  const std::string source = reference.doc.empty() ? "" : " (" + reference.doc + ")";
+  if (reference.verified())
+    fmt::print("{:<13} {} {}{}; {}/best {:.2f}x\n", reference.name, evaluation.latency, unit, source,
+               reference.name, static_cast<double>(evaluation.latency) / best);
+  else
+    fmt::print("{:<13} does not verify ({}): {}\n", reference.name, search::outcome_name(evaluation.outcome),
+               evaluation.reason);
+}
+
 void print_row(const Row& row, size_t width) {
   if (row.outcome == nullptr) {
     fmt::print("{:<{}} {}\n", row.task.name, width, row.failure);
@@ -95,8 +174,20 @@ void print_summary(const Summary& summary) {
   if (summary.verified != 0)
     fmt::print("{}geometric mean of the speed-ups over Candidate-0: {:.2f}x\n", where, summary.speedup);
   if (summary.with_baseline != 0)
-    fmt::print("{}geometric mean of baseline/best over {}: {:.2f}x; slower than the baseline: {}\n", where,
-               workloads(summary.with_baseline), summary.baseline, summary.slower);
+    fmt::print("{}geometric mean of {}/best over {}: {:.2f}x; slower than the {}: {}\n", where,
+               summary.baseline_name, workloads(summary.with_baseline), summary.baseline,
+               summary.baseline_name, summary.slower);
+  if (summary.ranked != 0)
+    fmt::print("{}the best is the fastest under every scenario in {} of {}{}\n", where, summary.stays,
+               workloads(summary.ranked),
+               summary.worst.empty() ? ""
+                                     : fmt::format("; at most {} behind the fastest ({})",
+                                                   miss_text(summary.worst_miss), summary.worst));
+  std::string means;
+  for (const Summary::Scenario& scenario : summary.scenarios)
+    means += fmt::format("{}{} {:.2f}x", means.empty() ? "" : ", ", scenario.name, scenario.reference);
+  if (!means.empty())
+    fmt::print("{}geometric mean of {}/best under each scenario: {}\n", where, summary.reference_name, means);
 }
 
 Json mean_json(size_t count, double mean) {
@@ -110,19 +201,38 @@ void add_summary(Json& json, const Summary& summary) {
   json["with_baseline"] = summary.with_baseline;
   json["geometric_mean_baseline"] = mean_json(summary.with_baseline, summary.baseline);
   json["slower_than_baseline"] = summary.slower;
+  if (summary.ranked == 0) return;
+  json["ranking"] = {{"workloads", summary.ranked},
+                     {"stays_everywhere", summary.stays},
+                     {"worst_miss", summary.worst_miss},
+                     {"worst", summary.worst}};
+  for (const Summary::Scenario& scenario : summary.scenarios)
+    json["geometric_mean_reference"][scenario.name] = scenario.reference;
 }
 
 }  // namespace
 
+Task with_baseline(Task task, const std::vector<search::Reference>& references) {
+  if (task.baseline.has_value() || references.empty() || !references[0].verified()) return task;
+  task.baseline = static_cast<double>(references[0].candidate.evaluation.latency);
+  task.baseline_source = references[0].doc.empty() ? "named by the target" : references[0].doc;
+  task.baseline_name = references[0].name;
+  return task;
+}
+
 Summary summarize(std::string name, std::span<const Row* const> rows) {
   Summary summary;
   summary.name = std::move(name);
+  summary.baseline_name = baseline_name(rows);
   double speedups = 0, baselines = 0;  // sums of logarithms
+  std::vector<double> references;      // likewise, of each scenario
   for (const Row* row : rows) {
     ++summary.workloads;
     if (row->outcome == nullptr) continue;
     ++summary.verified;
     speedups += std::log(row->outcome->report.speedup());
+    add_ranking(summary, *row);
+    add_reference(summary, references, *row->outcome);
     if (!row->task.baseline.has_value()) continue;
     ++summary.with_baseline;
     const double gain = *row->task.baseline / latency_of(*row->outcome);
@@ -132,6 +242,9 @@ Summary summarize(std::string name, std::span<const Row* const> rows) {
   if (summary.verified != 0) summary.speedup = std::exp(speedups / static_cast<double>(summary.verified));
   if (summary.with_baseline != 0)
     summary.baseline = std::exp(baselines / static_cast<double>(summary.with_baseline));
+  for (size_t i = 0; i < references.size(); ++i)
+    summary.scenarios[i].reference =
+        std::exp(references[i] / static_cast<double>(summary.scenarios[i].workloads));
   return summary;
 }
 
@@ -147,6 +260,10 @@ void print_outcome(const Outcome& outcome) {
   if (const auto& comparison = report.best.evaluation.comparison; !comparison.exact)
     fmt::print("accuracy      {}\n", comparison.summary());
   fmt::print("speed-up      {:.2f}x over Candidate-0\n", report.speedup());
+  for (const search::Reference& reference : report.references)
+    print_reference(reference, unit, latency_of(outcome));
+  for (const search::Ranking& each : report.ranking)
+    fmt::print("scenario      {}\n", ranking_text(report, each));
   if (outcome.bound.has_value())
     fmt::print("lower bound   {:.0f} {} ({}); best reaches {:.0f} % of it\n", outcome.bound->latency, unit,
                outcome.bound->reason, 100 * outcome.bound->latency / latency_of(outcome));
@@ -171,8 +288,11 @@ void print_outcome(const Outcome& outcome) {
 void print_table(const std::vector<Row>& rows) {
   size_t width = 20;
   for (const Row& row : rows) width = std::max(width, row.task.name.size());
+  std::vector<const Row*> all;
+  for (const Row& row : rows) all.push_back(&row);
+  const std::string baseline = baseline_name(all);
   fmt::print("{:<{}} {:>11} {:>11} {:>9} {:>11} {:>13} {:>11} {:>8} {:>5} {:>10}\n", "workload", width,
-             "Candidate-0", "best", "speed-up", "baseline", "baseline/best", "lower bound", "of bound",
+             "Candidate-0", "best", "speed-up", baseline, baseline + "/best", "lower bound", "of bound",
              "evals", "match rate");
   for (const Row& row : rows) print_row(row, width);
   for (const Row& row : rows) {
@@ -182,7 +302,14 @@ void print_table(const std::vector<Row>& rows) {
     break;
   }
   for (const auto& [source, count] : baseline_sources(rows))
-    fmt::print("baselines: {} ({})\n", source, workloads(count));
+    fmt::print("{}: {} ({})\n", baseline == "baseline" ? "baselines" : baseline, source, workloads(count));
+  for (const Row& row : rows)
+    if (row.outcome != nullptr && !row.repeated)
+      for (const search::Reference& reference : row.outcome->report.references)
+        if (!reference.verified())
+          fmt::print("{}: {} does not verify ({}): {}\n", row.task.name, reference.name,
+                     search::outcome_name(reference.candidate.evaluation.outcome),
+                     reference.candidate.evaluation.reason);
   for (const Summary& summary : summaries(rows)) print_summary(summary);
 }
 
@@ -214,6 +341,7 @@ void print_suite_json(const std::vector<Row>& rows, const std::vector<std::strin
 void add_baseline(Json& json, const Task& task, double best) {
   const bool known = task.baseline.has_value();
   json["baseline"] = known ? Json(*task.baseline) : Json();
+  json["baseline_name"] = known && !task.baseline_name.empty() ? Json(task.baseline_name) : Json();
   json["baseline_source"] = known ? Json(task.baseline_source) : Json();
   json["baseline_over_best"] = known ? Json(*task.baseline / best) : Json();
 }

@@ -69,7 +69,19 @@ Json candidate_json(const search::Candidate& candidate, uint32_t evaluation) {
           {"match_rate", candidate.evaluation.comparison.match_rate()},
           {"worst_element", candidate.evaluation.comparison.worst_difference},
           {"plan", to_json(candidate.plan)},
-          {"counters", counters_json(candidate.evaluation.simulation.counters)}};
+          {"counters", counters_json(candidate.evaluation.simulation.counters)},
+          {"scenarios", scenarios_json(candidate.evaluation.scenarios)}};
+}
+
+// What the history keeps of a run beside its trials: documents "references" and "ranking".
+Status write_references(history::History& history, int64_t run, const Task& task,
+                        const std::vector<search::Reference>& references, uint64_t best) {
+  if (references.empty()) return {};
+  Json list = Json::array();
+  for (const search::Reference& reference : references) list.push_back(to_json(reference, best));
+  const Json json = {{"baseline", task.baseline_name.empty() ? Json() : Json(task.baseline_name)},
+                     {"references", list}};
+  return history.set_document(run, "references", dump_json(json));
 }
 
 Json make_json(const Outcome& outcome, const Task& task, const Settings& settings,
@@ -91,6 +103,10 @@ Json make_json(const Outcome& outcome, const Task& task, const Settings& setting
                {"candidate0", candidate_json(report.candidate0, 0)},
                {"best", candidate_json(report.best, report.best_evaluation)},
                {"speedup", report.speedup()}};
+  json["references"] = Json::array();
+  for (const search::Reference& reference : report.references)
+    json["references"].push_back(to_json(reference, report.best.evaluation.latency));
+  json["ranking"] = to_json(report.ranking);
   json["lower_bound"] = outcome.bound.has_value() ? to_json(*outcome.bound) : Json();
   add_baseline(json, task, static_cast<double>(report.best.evaluation.latency));
   json["budget"] = {{"evaluations", budget.evaluations}, {"proposals", budget.proposals},
@@ -116,6 +132,10 @@ class Recorder final : public search::Observer {
   void on_candidate0(const search::Candidate& candidate) override {
     drain();
     progress_.on_candidate0(candidate);
+  }
+  void on_reference(const search::Reference& reference, const std::string& unit) override {
+    drain();
+    progress_.on_reference(reference, unit);
   }
   void on_trial(const search::Trial& trial, const search::Report& report) override {
     drain();
@@ -283,10 +303,20 @@ Result<int64_t> open_job(history::History& history, const Session& session, cons
   return history.create_job(job);
 }
 
-Result<Outcome> search_run(Session& session, Workbench& bench, const Task& task, const Settings& settings,
+Result<Outcome> search_run(Session& session, Workbench& bench, const Task& given, const Settings& settings,
                            PolicyHandle policy, const RunPlace& place) {
   const auto started = std::chrono::steady_clock::now();
   Outcome outcome;
+  const search::Journal::PlanJson plan_json = [&bench](const mapping::Plan& plan) {
+    return dump_json(plan_document(*bench.problem().surface, plan));
+  };
+  std::optional<search::Journal> journal;
+  if (place.history != nullptr) {
+    ZB_TRY(place.history->add_problem(bench.record()));
+    journal = search::Journal::of_problem(*place.history, bench.record().key, plan_json);
+  }
+  ZB_ASSIGN(const auto* references, bench.references(journal ? &*journal : nullptr));
+  const Task task = with_baseline(given, *references);
   outcome.name = task.name.empty() ? bench.problem().workload.message.name : task.name;
   outcome.bound = bench.bound();
   search::Options options;
@@ -295,12 +325,9 @@ Result<Outcome> search_run(Session& session, Workbench& bench, const Task& task,
   options.cancelled = &stop_requested();
   search::Inputs inputs = bench.inputs();
   inputs.policy = policy.policy.get();
-  std::optional<search::Journal> journal;
   if (place.history != nullptr) {
-    ZB_TRY(place.history->add_problem(bench.record()));
-    const Json candidate0 = plan_document(*bench.problem().surface, bench.candidate0().plan);
     ZB_TRY(place.history->add_plan(bench.record().key, bench.candidate0().plan.hash.hex(),
-                                   dump_json(candidate0)));
+                                   plan_json(bench.candidate0().plan)));
     ZB_ASSIGN(outcome.run, begin_run(make_run(bench, task, settings, options.budget, policy, place), place));
     inputs.folder = run_folder(*place.history, outcome.run);
     std::error_code error;
@@ -308,11 +335,9 @@ Result<Outcome> search_run(Session& session, Workbench& bench, const Task& task,
     if (error)
       return failed_precondition(
           fmt::format("cannot create the folder {}: {}", inputs.folder, error.message()));
-    ZB_ASSIGN(journal,
-              search::Journal::open(*place.history, bench.record().key, outcome.run,
-                                    [&bench](const mapping::Plan& plan) {
-                                      return dump_json(plan_document(*bench.problem().surface, plan));
-                                    }));
+    ZB_ASSIGN(journal, search::Journal::open(*place.history, bench.record().key, outcome.run, plan_json));
+    ZB_TRY(write_references(*place.history, outcome.run, task, *references,
+                            bench.candidate0().evaluation.latency));
     inputs.journal = &*journal;
     outcome.history = place.history->path();
   }
@@ -357,6 +382,10 @@ Result<Outcome> search_run(Session& session, Workbench& bench, const Task& task,
     const search::Report& report = outcome.report;
     ZB_TRY(place.history->set_document(outcome.run, "incumbent",
                                        dump_json(incumbent_json(bench, report.best, outcome.reproduce))));
+    ZB_TRY(write_references(*place.history, outcome.run, task, *references, report.best.evaluation.latency));
+    if (!report.ranking.empty()) {
+      ZB_TRY(place.history->set_document(outcome.run, "ranking", dump_json(to_json(report.ranking))));
+    }
     if (saw_everything(bench, report)) {
       ZB_TRY(place.history->set_document(outcome.run, "optimum",
                                          std::to_string(report.best.evaluation.latency)));

@@ -82,6 +82,14 @@ int run_surface_command(const CommonOptions& common, const std::string& hlo, boo
   for (const mapping::Constraint& constraint : surface.constraints())
     fmt::print("  {:<18} {:<12} {}\n", constraint.name, mapping::constraint_kind_name(constraint.kind),
                constraint.message_text);
+  for (const mapping::Reference& reference : surface.references()) {
+    std::string decisions;
+    for (size_t k = 0; k < surface.knobs().size(); ++k)
+      decisions += fmt::format(" {}={}", surface.knob(k).name,
+                               mapping::value_text(surface.knob(k), reference.values[k]));
+    fmt::print("reference {}:{}{}\n", reference.name, decisions,
+               reference.doc.empty() ? "" : " (" + reference.doc + ")");
+  }
   for (const std::string& note : surface.notes()) fmt::print("note: {}\n", note);
   for (const mapping::DroppedValue& value : surface.dropped())
     fmt::print("dropped: {}={}: {}\n", surface.knob(value.knob).name, value.text, value.reason);

@@ -75,7 +75,7 @@ Result<std::vector<Task>> read_tasks(const Session& session, std::vector<std::st
   std::vector<Task> tasks;
   for (const std::string& input : inputs) {
     if (!is_suite(input)) {
-      tasks.push_back({"", "", input, session.options().contract, {}, ""});
+      tasks.push_back({"", "", input, session.options().contract, {}, "", ""});
       continue;
     }
     ZB_ASSIGN(const config::Suite suite, config::read_suite(input));

@@ -16,6 +16,7 @@ struct Task {
   std::string hlo, contract;
   std::optional<double> baseline;  // latency of what a user has today, in the simulator's unit
   std::string baseline_source;
+  std::string baseline_name;  // of the reference that it is the latency of; empty = the suite states it
 
   bool same_workload(const Task& other) const { return hlo == other.hlo && contract == other.contract; }
 };

@@ -105,12 +105,21 @@ Status Workbench::make_record(Session& session) {
   return {};
 }
 
+Result<const std::vector<search::Reference>*> Workbench::references(search::Journal* journal) {
+  if (!references_) {
+    ZB_ASSIGN(references_,
+              search::evaluate_references(*problem_.surface, candidate0_, pool_->first(), journal));
+  }
+  return &*references_;
+}
+
 search::Inputs Workbench::inputs() {
   search::Inputs inputs;
   inputs.resolver = problem_.resolver.get();
   inputs.evaluators = &*pool_;
   inputs.workload = &problem_.workload.message;
   inputs.candidate0 = &candidate0_;
+  inputs.references = references_ ? &*references_ : nullptr;
   inputs.facts = &facts_;
   inputs.bound = bound_ ? &*bound_ : nullptr;
   inputs.static_costs = &static_costs_;

@@ -27,10 +27,13 @@ class Workbench {
   evaluate::EvaluatorPool& evaluators() { return *pool_; }
   const search::Candidate& candidate0() const { return candidate0_; }
   const std::optional<wire::BoundT>& bound() const { return bound_; }
+  // The surface's references, evaluated at the first call; later ones return the same. `journal` may be null.
+  Result<const std::vector<search::Reference>*> references(search::Journal* journal);
   // What the history knows the problem by.
   const history::Problem& record() const { return record_; }
 
-  // Resolver, evaluators, Candidate-0 and what the policy is told; without policy, folder and journal.
+  // Resolver, evaluators, Candidate-0, the references if they are evaluated, and what the policy is told;
+  // without policy, folder and journal.
   search::Inputs inputs();
 
  private:
@@ -43,6 +46,7 @@ class Workbench {
   std::vector<std::unique_ptr<evaluate::Evaluator>> evaluators_;
   std::optional<evaluate::EvaluatorPool> pool_;
   search::Candidate candidate0_;
+  std::optional<std::vector<search::Reference>> references_;
   std::optional<wire::BoundT> bound_;
   std::vector<std::string> facts_;
   std::vector<double> static_costs_;

@@ -1,6 +1,6 @@
 """kill -9 at random points, interrupts, a full disk: resumed, the history is that of the uninterrupted run. The
 number of workers does not change it."""
-import os
+import json
 import random
 import resource
 import signal
@@ -39,8 +39,9 @@ def kill_points(folder, policy, evaluations, points, seed):
         process.send_signal(signal.SIGKILL)
         process.communicate()
         killed += process.returncode == -signal.SIGKILL
-        if not os.path.exists(folder.path + "/.zomboss/history.db") or not folder.json("runs")["runs"]:
-            continue  # dead before the run began: there is nothing to resume
+        runs = folder.run("runs", "--json", expect=None)
+        if (runs.returncode == 2 and "there is no history" in runs.stderr) or not json.loads(runs.stdout)["runs"]:
+            continue  # dead before the run, or even the history's first transaction: there is nothing to resume
         folder.run("resume", 1)
         check_equal(folder.canonical(), whole, f"{policy}: killed and resumed, the same history")
     check(killed > points // 3, f"{policy}: {killed} of {points} were killed before they ended")

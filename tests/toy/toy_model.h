@@ -23,12 +23,13 @@ constexpr int64_t needed_bytes(const Decisions& d) {
   return d.tile_m * d.tile_n * d.buffering;
 }
 
-constexpr uint64_t latency_cycles(const Problem& p, const Decisions& d) {
+// `delay`: of the memory, for each of its accesses; 1 is the machine as it is.
+constexpr uint64_t latency_cycles(const Problem& p, const Decisions& d, int64_t delay = 1) {
   const auto ceil_div = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
   const auto distance = [](int64_t a, int64_t b) { return a > b ? a - b : b - a; };
   const int64_t tiles = ceil_div(p.m, d.tile_m) * ceil_div(p.n, d.tile_n);
   const int64_t compute = ceil_div(p.m * p.n * p.k, 64) + 20 * tiles;
-  const int64_t load = tiles * (d.tile_m + d.tile_n) * ceil_div(p.k, 8);
+  const int64_t load = tiles * (d.tile_m + d.tile_n) * ceil_div(p.k, 8) * delay;
   const int64_t fill = ceil_div(load, tiles);
   const int64_t both = d.buffering == 2 ? (compute > load ? compute : load) + fill : compute + load;
   // The order that keeps the operand with the longer tile is the better one; unrolling by three fits the

@@ -25,11 +25,16 @@ Status set_option(const wire::AttributeT& option, ToyOptions& options) {
     options.fault_knob = option.text;
   else if (option.key == "fault_value" && option.ints.size() == 1)
     options.fault_value = number;
+  else if (option.key == "reference" && (option.text == "library" || option.text == "illegal"))
+    options.reference = option.text;
+  else if (option.key == "scenarios" && (option.text == "fair" || option.text == "damaged"))
+    options.scenarios = option.text;
   else if (option.key == "slow_ms" && option.ints.size() == 1 && number >= 0)
     options.slow_ms = number;
   else
-    return invalid_argument("toy cannot use the option '" + option.key +
-                            "'; its options: surface, fault, fault_knob, fault_value, slow_ms");
+    return invalid_argument(
+        "toy cannot use the option '" + option.key +
+        "'; its options: surface, fault, fault_knob, fault_value, slow_ms, reference, scenarios");
   return {};
 }
 
@@ -126,6 +131,15 @@ Result<wire::SurfaceT> ToyTarget::surface(sdk::Call&, const wire::WorkloadT& wor
     surface.catalog = enumerate(surface, spad_bytes_);
     surface.notes.push_back("all mappings that fit the scratchpad, none pruned");
   }
+  if (!options_.reference.empty()) {
+    auto reference = std::make_unique<wire::ReferenceT>();
+    reference->name = "library";
+    reference->doc = "the choice of a library that does not exist";
+    const int64_t tile = options_.reference == "illegal" ? 8 * dim_ : 2 * dim_;
+    reference->values = {tile, tile, 2, 0, 2};
+    const bool fits = 2 * tile * tile <= spad_bytes_;
+    if (fits || options_.reference == "illegal") surface.references.push_back(std::move(reference));
+  }
   return surface;
 }
 
@@ -182,6 +196,14 @@ Result<wire::SimulationT> ToyTarget::simulate(sdk::Call& call, const wire::Progr
   simulation.latency = latency_cycles(problem, decisions);
   simulation.unit = "cycles";
   simulation.simulator = "toy closed form";
+  if (!options_.scenarios.empty()) {
+    for (const int64_t delay : {1, 8}) {
+      auto scenario = std::make_unique<wire::ScenarioT>();
+      scenario->name = options_.scenarios == "damaged" ? "delay" : "delay=" + std::to_string(delay);
+      scenario->latency = latency_cycles(problem, decisions, delay);
+      simulation.scenarios.push_back(std::move(scenario));
+    }
+  }
   return simulation;
 }
 

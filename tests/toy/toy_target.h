@@ -5,10 +5,12 @@
 // Options:
 //   surface      "conditional" (default) or "catalog"
 //   fault        what goes wrong in simulate: "none" (default), "zeros", "identity", "off-by-one", "slow",
-//   "error",
-//                "throw", "huge" (an output of 64 MiB more than asked for)
+//                "error", "throw", "huge" (an output of 64 MiB more than asked for)
 //   fault_knob, fault_value   the fault only shows in plans that give this knob this value; without them, in
-//   all slow_ms      how long "slow" takes unless it is cancelled or its deadline passes (default 1000)
+//                all
+//   slow_ms      how long "slow" takes unless it is cancelled or its deadline passes (default 1000)
+//   reference    "library": the surface names a plan of that name; "illegal": one that does not fit
+//   scenarios    "fair": the latencies with a memory that is 1 and 8 times as slow; "damaged": of one name
 #pragma once
 
 #include <memory>
@@ -25,6 +27,7 @@ struct ToyOptions {
   std::string fault_knob;
   int64_t fault_value = 0;
   int64_t slow_ms = 1000;
+  std::string reference, scenarios;
 };
 
 class ToyTarget {

@@ -206,6 +206,23 @@ TEST_F(Toy, SlowOneStopsAtItsDeadline) {
   EXPECT_EQ(run({}).status().code(), Code::kDeadlineExceeded);
 }
 
+TEST_F(Toy, NamesALibraryPlanAndStatesScenariosWhenAsked) {
+  open({});
+  EXPECT_TRUE(surface(workload(4, 4, 4))->references.empty());
+  EXPECT_TRUE(run({})->scenarios.empty());
+  plugin_->descriptor->destroy(std::exchange(instance_, nullptr));
+  open({{"reference", "library"}, {"scenarios", "fair"}});
+  const auto named = surface(workload(4, 4, 4));
+  ASSERT_EQ(named->references.size(), 1u);
+  EXPECT_EQ(named->references[0]->name, "library");
+  EXPECT_EQ(named->references[0]->values, (std::vector<int64_t>{16, 16, 2, 0, 2}));
+  const auto simulated = run({});
+  ASSERT_EQ(simulated->scenarios.size(), 2u);
+  EXPECT_EQ(simulated->scenarios[0]->latency, simulated->latency);
+  EXPECT_EQ(simulated->scenarios[1]->name, "delay=8");
+  EXPECT_GT(simulated->scenarios[1]->latency, simulated->latency);
+}
+
 TEST_F(Toy, RefusesOtherWorkloadsAndDamagedPrograms) {
   open({});
   wire::WorkloadT relu = workload(4, 4, 4);
