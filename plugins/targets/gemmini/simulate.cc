@@ -42,7 +42,7 @@ void add_counters(wire::SimulationT& simulation, const FunctionalCounts& counts,
   add_counter(simulation, "requested_written", timing.written_bytes, "bytes");
   add_counter(simulation, "array_rows", timing.array_rows, "rows");
   add_counter(simulation, "array_stalls", timing.array_stalls, "cycles");
-  add_counter(simulation, "station_full", timing.station_full, "cycles");
+  add_counter(simulation, "station_full", timing.events[kStationFull], "cycles");
 }
 
 // Consecutive spans of an engine are joined until they are few enough.

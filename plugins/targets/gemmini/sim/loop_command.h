@@ -29,6 +29,10 @@ struct LoopWs {
   bool residual_add = false;  // C = A + B, k ignored
 };
 std::array<Command, 6> loop_ws(const LoopWs& loop);
+constexpr bool is_loop_ws(uint32_t funct) {
+  return funct >= static_cast<uint32_t>(Funct::kLoopWs) &&
+         funct <= static_cast<uint32_t>(Funct::kLoopWsStrideDC);
+}
 // True when `command` is one of the six; the run command is the last, kLoopWs.
 bool latch(LoopWs& loop, const Command& command);
 

@@ -1,7 +1,8 @@
 // Transaction-level cycle model of the command stream: front end, reservation station, load, store and
 // execute controllers, DMA with a fixed-latency memory, scratchpad banks, array pipeline and the loop_ws
-// unroller. It walks commands only, never data, and skips cycles in which nothing happens. Calibrated against
-// cycles of the real RTL; timing_accuracy_test.cc holds the errors.
+// unroller. It walks commands only, never data, skips cycles in which nothing happens, and does not simulate
+// again what a stretch of commands did to the same state of the machine before. Calibrated against cycles of
+// the real RTL; timing_accuracy_test.cc holds the errors.
 #pragma once
 
 #include <array>
@@ -30,6 +31,7 @@ struct TimingParameters {
   uint32_t scale_units = 4;        // multipliers of that scaler
   uint32_t scale_burst_delay = 7;  // more for each block of a row of several: they wait for one another
   uint64_t max_cycles = uint64_t{1} << 40;  // give up
+  bool skip_repetitions = true;             // for speed; the result is the same without
 };
 
 enum class Engine : uint8_t { kLoad = 0, kExecute = 1, kStore = 2 };
@@ -41,8 +43,54 @@ struct Span {
   uint32_t command = 0;
   uint64_t start = 0;
   uint64_t end = 0;
+  bool operator==(const Span&) const = default;
 };
 
+// Events of the hardware's counters, by their numbers there. Those that the model has nothing for stay 0.
+enum Event : size_t {
+  kNoEvent = 0,
+  kLoadOnly = 1,  // cycles in which only these controllers are busy
+  kStoreOnly = 2,
+  kExecuteOnly = 3,
+  kLoadStore = 4,
+  kLoadExecute = 5,
+  kStoreExecute = 6,
+  kLoadStoreExecute = 7,
+  kLoadDmaWait = 8,
+  kLoadActive = 9,
+  kLoadScratchpadWait = 10,
+  kStoreDmaWait = 11,
+  kStoreActive = 12,
+  kStorePooling = 13,
+  kStoreScratchpadWait = 14,
+  kReadDmaActive = 18,
+  kReadDmaPortWait = 20,
+  kWriteDmaActive = 21,
+  kWriteDmaPortWait = 23,
+  kExecuteActive = 24,
+  kExecuteFlush = 25,
+  kPreloadHazard = 27,
+  kOverlapHazard = 28,
+  kScratchpadWaitA = 29,
+  kScratchpadWaitB = 30,
+  kScratchpadWaitD = 31,
+  kStationFull = 41,
+  kStationActive = 42,
+  kLoopActive = 43,
+  kEvents = 45,
+};
+enum ExternalEvent : size_t {
+  kLoadEntries = 1,  // entries of the station in use, summed over the cycles
+  kStoreEntries = 2,
+  kExecuteEntries = 3,
+  kReadBytes = 4,     // the hardware's: the whole request at each beat of its response
+  kWrittenBytes = 5,  // at each acknowledgement
+  kReadLatency = 6,   // requests in flight, summed over the cycles
+  kWriteLatency = 7,
+  kExternalEvents = 8,
+};
+
+// All members are sums of uint64_t.
 struct TimingCounters {
   std::array<uint64_t, kEngines> busy_cycles{};  // at least one command at work
   std::array<uint64_t, kEngines> commands{};     // after expansion of loops
@@ -50,8 +98,10 @@ struct TimingCounters {
   uint64_t read_bytes = 0, written_bytes = 0;    // of those requests, padding included
   uint64_t array_rows = 0;                       // rows streamed into the array
   uint64_t array_stalls = 0;                     // cycles in which an operand row waited for its bank
-  uint64_t station_full = 0;                     // cycles in which a command waited for an entry
   uint64_t steps = 0;                            // cycles that were evaluated (the rest was skipped)
+  std::array<uint64_t, kEvents> events{};
+  std::array<uint64_t, kExternalEvents> external{};
+  bool operator==(const TimingCounters&) const = default;
 };
 
 struct TimingResult {

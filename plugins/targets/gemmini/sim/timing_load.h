@@ -2,40 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <vector>
 
-#include "plugins/targets/gemmini/sim/timing_memory.h"
-#include "plugins/targets/gemmini/sim/timing_station.h"
+#include "plugins/targets/gemmini/sim/timing_context.h"
 
 namespace zomboss::gemmini::timing {
 
-// A queue of issued commands with the cycle from which the controller sees them.
-struct Issued {
-  Op op;
-  int slot = 0;
-  uint64_t visible = 0;
-};
-
-class LoadEngine {
- public:
-  LoadEngine(const Machine& machine, const TimingParameters& parameters, Clock& clock, MemoryPort& port,
-             Banks& banks, Station& station, TimingResult& result, bool record);
-
-  bool can_accept() const { return queue_.size() < kQueue; }
-  void accept(const Op& op, int slot) { queue_.push_back({op, slot, clock_.now + 1}); }
-  void tick();
-  bool busy() const { return in_flight_ != 0; }
-
- private:
-  static constexpr size_t kQueue = 8;
-  static constexpr size_t kReadQueue = 6;  // row requests before the reader
-  static constexpr uint64_t kReadDelay = 2;
-  static constexpr size_t kWriteQueue = 5;
-  static constexpr uint64_t kNarrowDelay = 3;  // merger to bank, int8 with its scaler
-  static constexpr uint64_t kWideDelay = 1;    // merger to accumulator, int32
-  static constexpr uint64_t kCompleteDelay = 2;
-
+struct LoadState {
   struct Move {  // in flight
     bool active = false;
     int slot = 0;
@@ -51,13 +24,19 @@ class LoadEngine {
     uint32_t row = 0;     // local
     uint32_t copies = 1;  // writes of each piece: repeated rows or pixels
     uint32_t rows = 1;    // rows that the request stands for
-    size_t move = 0;
+    uint32_t move = 0;
     uint32_t block_stride = 0;
     bool accumulator = false, wide = false, scaled = false;
     uint64_t ready = 0;
   };
-  struct Get {
-    RowRequest row;
+  struct Get {  // what the request is for, without its DRAM address
+    uint32_t row_bytes = 0;
+    uint32_t row = 0;
+    uint32_t copies = 1;
+    uint32_t rows = 1;
+    uint32_t move = 0;
+    uint32_t block_stride = 0;
+    bool accumulator = false, wide = false, scaled = false;
     uint32_t position = 0;  // of the first useful byte in the row
     uint32_t shift = 0;     // bytes before it in the request
     uint32_t useful = 0;
@@ -65,52 +44,86 @@ class LoadEngine {
   };
   struct Piece {  // a write of up to one local row
     uint64_t ready = 0;
-    size_t move = 0;
-    uint64_t bytes = 0;
+    uint32_t move = 0;
+    uint32_t bytes = 0;
     uint32_t row = 0;
     uint32_t copies = 1;
     bool accumulator = false;
   };
 
+  Ring<Issued> queue;
+  std::vector<Move> moves;
+  size_t in_flight = 0;
+  bool sending = false;
+  bool started = false;  // the first row of the command was sent
+  uint32_t sending_move = 0;
+  uint32_t next_row = 0;
+  uint64_t controller_free = 0;
+
+  Ring<RowRequest> read_queue;
+  Ring<Get> gets;  // requested, in order
+  bool merging = false;
+  Get merge;
+  uint32_t merged_beats = 0;
+  uint32_t merge_sent = 0;
+  Ring<Piece> narrow, wide;
+  std::vector<uint64_t> scaler_free;
+  size_t scaler_next = 0;
+  bool zero_active = false;
+  RowRequest zero;
+  uint32_t zero_block = 0;
+};
+
+class LoadEngine : private LoadState {
+ public:
+  explicit LoadEngine(const Context& context);
+
+  bool can_accept() const { return queue.size() < kQueue; }
+  void accept(const Op& op, int slot) {
+    queue.push_back({slot, op.kind == Kind::kConfig, context_.clock.now + 1});
+  }
+  void tick();
+  bool busy() const { return in_flight != 0; }
+  bool has_commands() const { return in_flight != 0 || !queue.empty(); }
+  // Bits of the events that hold from the last tick to the next one.
+  uint64_t events() const {
+    return uint64_t{sending && !started} << kLoadDmaWait | uint64_t{sending && started} << kLoadActive |
+           uint64_t{row_waits_} << kLoadScratchpadWait | uint64_t{!read_queue.empty()} << kReadDmaActive |
+           uint64_t{port_refused_} << kReadDmaPortWait;
+  }
+
+  const LoadState& state() const { return *this; }
+  void restore(const LoadState& state) { static_cast<LoadState&>(*this) = state; }
+  void describe(Words& words, const Station::Names& names) const;
+
+ private:
+  static constexpr size_t kQueue = 8;
+  static constexpr size_t kReadQueue = 6;  // row requests before the reader
+  static constexpr uint64_t kReadDelay = 2;
+  static constexpr size_t kWriteQueue = 5;
+  static constexpr uint64_t kNarrowDelay = 3;  // merger to bank, int8 with its scaler
+  static constexpr uint64_t kWideDelay = 1;    // merger to accumulator, int32
+  static constexpr uint64_t kCompleteDelay = 2;
+
   void control();
   void send_row();
   void read();
-  void merge();
+  void merge_beat();
   void merge_out();
-  void write(std::deque<Piece>& queue);
+  void write(Ring<Piece>& pieces);
   void write_zeros();
-  void finish(size_t move, uint64_t bytes);
-  uint32_t row_bytes(bool wide) const { return machine_.dim * (wide ? 4 : 1); }
+  void finish(uint32_t move, uint64_t bytes);
+  uint32_t row_bytes(bool wide_row) const { return context_.machine.dim * (wide_row ? 4 : 1); }
+  uint64_t scaler_occupied(bool burst) const {
+    const TimingParameters& p = context_.parameters;
+    return uint64_t{p.scale_entries} * context_.machine.dim / p.scale_units +
+           (burst ? p.scale_burst_delay : 0);
+  }
 
-  const Machine& machine_;
-  const TimingParameters& parameters_;
+  const Context context_;
   Clock& clock_;
-  MemoryPort& port_;
-  Banks& banks_;
-  Station& station_;
-  TimingResult& result_;
-  const bool record_;
-
-  std::deque<Issued> queue_;
-  std::vector<Move> moves_;
-  size_t in_flight_ = 0;
-  bool sending_ = false;
-  size_t sending_move_ = 0;
-  uint32_t next_row_ = 0;
-  uint64_t controller_free_ = 0;
-
-  std::deque<RowRequest> read_queue_;
-  std::deque<Get> gets_;  // requested, in order
-  bool merging_ = false;
-  Get merge_;
-  uint32_t merged_beats_ = 0;
-  uint32_t merge_sent_ = 0;
-  std::deque<Piece> narrow_, wide_;
-  std::vector<uint64_t> scaler_free_;
-  size_t scaler_next_ = 0;
-  bool zero_active_ = false;
-  RowRequest zero_;
-  uint32_t zero_block_ = 0;
+  bool port_refused_ = false;
+  bool row_waits_ = false;
 };
 
 }  // namespace zomboss::gemmini::timing

@@ -23,27 +23,27 @@ Status LoopUnroller::check(const LoopWs& loop) const {
 
 Result<bool> LoopUnroller::accept(const Command& command, uint32_t index) {
   // The configuration words go to a free loop; the run command starts it.
-  const size_t target = slots_[head_].running ? 1 - head_ : head_;
-  Slot& slot = slots_[target];
+  const size_t target = slots[head].running ? 1 - head : head;
+  Slot& slot = slots[target];
   if (slot.running) return false;
-  latch(latched_, command);
+  latch(latched, command);
   clock_.wake(clock_.now + 1);
   if (command.funct != static_cast<uint32_t>(Funct::kLoopWs)) return true;
-  ZB_TRY(check(latched_));
+  ZB_TRY(check(latched));
   const uint32_t half = machine_.loop_scratchpad_rows(), acc_half = machine_.loop_accumulator_rows();
-  slot.loop = latched_;
+  slot.loop = latched;
   slot.index = index;
   slot.running = true;
   slot.started = slot.done = {};
-  const bool a_upper = latched_.a_scratchpad_id == 0 ? target == 1 : latched_.a_scratchpad_id == 2;
-  const bool b_upper = latched_.b_scratchpad_id == 0 ? target == 1 : latched_.b_scratchpad_id == 2;
+  const bool a_upper = latched.a_scratchpad_id == 0 ? target == 1 : latched.a_scratchpad_id == 2;
+  const bool b_upper = latched.b_scratchpad_id == 0 ? target == 1 : latched.b_scratchpad_id == 2;
   slot.a_row = a_upper ? half : 0;
   slot.b_row = (b_upper ? 2 * half : half) -
-               (latched_.residual_add ? 0 : uint32_t{latched_.k} * latched_.j * machine_.dim);
-  slot.c_row = c_upper_ ? acc_half : 0;
-  slot.d_row = d_upper_ ? acc_half : 0;
-  c_upper_ ^= latched_.c != 0;
-  d_upper_ ^= latched_.d != 0;
+               (latched.residual_add ? 0 : uint32_t{latched.k} * latched.j * machine_.dim);
+  slot.c_row = c_upper ? acc_half : 0;
+  slot.d_row = d_upper ? acc_half : 0;
+  c_upper ^= latched.c != 0;
+  d_upper ^= latched.d != 0;
   return true;
 }
 
@@ -74,10 +74,10 @@ void LoopUnroller::start_generators() {
   std::array<int, kGenerators> starts;
   for (size_t g = 0; g < kGenerators; ++g) {
     starts[g] = -1;
-    if (states_[g].slot >= 0) continue;
+    if (positions[g].slot >= 0) continue;
     const auto generator = static_cast<Generator>(g);
-    for (const size_t candidate : {head_, 1 - head_}) {
-      if (may_start(generator, slots_[candidate])) {
+    for (const size_t candidate : {head, 1 - head}) {
+      if (may_start(generator, slots[candidate])) {
         starts[g] = static_cast<int>(candidate);
         break;
       }
@@ -85,131 +85,123 @@ void LoopUnroller::start_generators() {
   }
   for (size_t g = 0; g < kGenerators; ++g) {
     if (starts[g] < 0) continue;
-    Slot& slot = slots_[static_cast<size_t>(starts[g])];
+    Slot& slot = slots[static_cast<size_t>(starts[g])];
     slot.started[g] = true;
     clock_.wake(clock_.now + 1);
     if (skipped(static_cast<Generator>(g), slot.loop)) {
       slot.done[g] = true;
     } else {
-      states_[g] = {starts[g], 0, 0, 0, false};
+      positions[g] = {starts[g], 0, 0, 0, false};
     }
   }
 }
 
-bool LoopUnroller::throttled(Engine engine) const {
-  const auto index = static_cast<size_t>(engine);
-  const uint32_t entries[] = {machine_.load_entries, machine_.execute_entries, machine_.store_entries};
-  return emitted_[index] - station_.completed_from_loop(engine) >= entries[index];
-}
-
 // Both loads must be past the tile, and the bias complete.
-bool LoopUnroller::execute_ready(const State& ex) const {
+bool LoopUnroller::execute_ready(const Position& ex) const {
   const auto ahead = [&](Generator load, bool rows) {
-    const State& ld = states_[load];
-    if (ld.slot != ex.slot) return slots_[static_cast<size_t>(ex.slot)].done[load];
+    const Position& ld = positions[load];
+    if (ld.slot != ex.slot) return slots[static_cast<size_t>(ex.slot)].done[load];
     const uint32_t at = rows ? ld.i : ld.j, here = rows ? ex.i : ex.j;
     return ld.k > ex.k || (ld.k == ex.k && at > here);
   };
-  return ahead(kLoadA, true) && ahead(kLoadB, false) && slots_[static_cast<size_t>(ex.slot)].done[kLoadD];
+  return ahead(kLoadA, true) && ahead(kLoadB, false) && slots[static_cast<size_t>(ex.slot)].done[kLoadD];
 }
 
-bool LoopUnroller::store_ready(const State& st) const {
-  const Slot& slot = slots_[static_cast<size_t>(st.slot)];
+bool LoopUnroller::store_ready(const Position& st) const {
+  const Slot& slot = slots[static_cast<size_t>(st.slot)];
   if (slot.loop.residual_add) return slot.done[kLoadA] && slot.done[kLoadB];
   if (slot.done[kExecute]) return true;
-  const State& ex = states_[kExecute];
+  const Position& ex = positions[kExecute];
   if (ex.slot != st.slot || ex.k + 1 != slot.loop.k) return false;
   const uint32_t blocks = std::min(wide_blocks(!slot.loop.full_c), slot.loop.j - st.j);
   return ex.j >= st.j + blocks || (ex.j + 1 == st.j + blocks && ex.i > st.i);
 }
 
 bool LoopUnroller::ready(Generator generator) const {
-  const State& state = states_[generator];
-  if (state.slot < 0) return false;
+  const Position& position = positions[generator];
+  if (position.slot < 0) return false;
   switch (generator) {
     case kExecute:
-      return !throttled(Engine::kExecute) && (state.second || execute_ready(state));
+      return !throttle_.full(Engine::kExecute) && (position.second || execute_ready(position));
     case kStoreC:
-      return !throttled(Engine::kStore) && store_ready(state);
+      return !throttle_.full(Engine::kStore) && store_ready(position);
     default:
-      return !throttled(Engine::kLoad);
+      return !throttle_.full(Engine::kLoad);
   }
 }
 
 // Which of the two operand loads goes first when both could.
 bool LoopUnroller::prefer_b() const {
-  const State& a = states_[kLoadA];
-  const State& b = states_[kLoadB];
+  const Position& a = positions[kLoadA];
+  const Position& b = positions[kLoadB];
   if (a.slot < 0) return true;
   if (b.slot < 0) return false;
-  if (a.slot != b.slot) return static_cast<size_t>(b.slot) == head_;
+  if (a.slot != b.slot) return static_cast<size_t>(b.slot) == head;
   return a.k > b.k || (b.k == 0 && b.j == 0);
 }
 
-std::optional<LoopUnroller::Output> LoopUnroller::tick() {
-  if (idle()) return std::nullopt;
+bool LoopUnroller::tick(LoopOutput& output) {
+  if (idle()) return false;
   retire_slots();
   const Generator operand = prefer_b() ? kLoadB : kLoadA;
-  std::optional<Output> output;
+  bool emitted = false;
   for (const Generator generator : {kStoreC, kExecute, kLoadD, operand}) {
     if (!ready(generator)) continue;
-    output = emit(generator);
+    emit(generator, output);
     clock_.wake(clock_.now + 1);
+    emitted = true;
     break;
   }
   start_generators();
-  return output;
+  return emitted;
 }
 
-LoopUnroller::Output LoopUnroller::emit(Generator generator) {
-  State& state = states_[generator];
-  const Slot& slot = slots_[static_cast<size_t>(state.slot)];
-  Output output;
+void LoopUnroller::emit(Generator generator, LoopOutput& output) {
+  Position& position = positions[generator];
+  const Slot& slot = slots[static_cast<size_t>(position.slot)];
   output.index = slot.index;
-  const Engine engine = generator == kExecute  ? Engine::kExecute
-                        : generator == kStoreC ? Engine::kStore
-                                               : Engine::kLoad;
-  ++emitted_[static_cast<size_t>(engine)];
+  throttle_.emit(generator == kExecute  ? Engine::kExecute
+                 : generator == kStoreC ? Engine::kStore
+                                        : Engine::kLoad);
   switch (generator) {
     case kLoadA:
-      output.command = load_a(slot, state);
+      output.command = load_a(slot, position);
       break;
     case kLoadB:
-      output.command = load_b(slot, state);
+      output.command = load_b(slot, position);
       break;
     case kLoadD:
-      output.command = load_d(slot, state);
+      output.command = load_d(slot, position);
       break;
     case kExecute:
-      output.command = execute(slot, state);
+      output.command = execute(slot, position);
       break;
     default:
-      output.command = store_c(slot, state);
+      output.command = store_c(slot, position);
       break;
   }
-  return output;
 }
 
 void LoopUnroller::finish(Generator generator) {
-  State& state = states_[generator];
-  slots_[static_cast<size_t>(state.slot)].done[generator] = true;
-  state.slot = -1;
+  Position& position = positions[generator];
+  slots[static_cast<size_t>(position.slot)].done[generator] = true;
+  position.slot = -1;
 }
 
 void LoopUnroller::retire_slots() {
-  Slot& slot = slots_[head_];
+  Slot& slot = slots[head];
   if (!slot.running || !std::all_of(slot.done.begin(), slot.done.end(), [](bool done) { return done; }))
     return;
   if (slot.free_at == kNever) slot.free_at = clock_.now + kRetireDelay;
   clock_.wake(slot.free_at);
   if (slot.free_at > clock_.now) return;
   slot = {};
-  head_ = 1 - head_;
+  head = 1 - head;
   clock_.wake(clock_.now + 1);
 }
 
 // Blocks of A (or its transpose) side by side in a DRAM row move together; rows of blocks go first.
-Command LoopUnroller::load_a(const Slot& slot, State& s) {
+Command LoopUnroller::load_a(const Slot& slot, Position& s) {
   const LoopWs& l = slot.loop;
   const uint32_t depth = l.residual_add ? l.j : l.k, pad = l.residual_add ? l.pad_j : l.pad_k;
   const uint32_t i_blocks = l.transpose_a ? std::min(max_blocks(), l.i - s.i) : 1;
@@ -229,7 +221,7 @@ Command LoopUnroller::load_a(const Slot& slot, State& s) {
   return command;
 }
 
-Command LoopUnroller::load_b(const Slot& slot, State& s) {
+Command LoopUnroller::load_b(const Slot& slot, Position& s) {
   const LoopWs& l = slot.loop;
   const uint32_t depth = l.residual_add ? l.i : l.k;
   const uint32_t j_blocks = l.transpose_b ? 1 : std::min(max_blocks(), l.j - s.j);
@@ -253,7 +245,7 @@ Command LoopUnroller::load_b(const Slot& slot, State& s) {
   return command;
 }
 
-Command LoopUnroller::load_d(const Slot& slot, State& s) {
+Command LoopUnroller::load_d(const Slot& slot, Position& s) {
   const LoopWs& l = slot.loop;
   const uint32_t blocks = std::min(wide_blocks(l.low_d), l.j - s.j);
   const uint64_t element = l.low_d ? 1 : 4;
@@ -268,7 +260,7 @@ Command LoopUnroller::load_d(const Slot& slot, State& s) {
   return command;
 }
 
-Command LoopUnroller::execute(const Slot& slot, State& s) {
+Command LoopUnroller::execute(const Slot& slot, Position& s) {
   const LoopWs& l = slot.loop;
   const uint16_t rows = extent(s.i, 1, l.i, l.pad_i), cols = extent(s.j, 1, l.j, l.pad_j);
   const uint16_t depth = extent(s.k, 1, l.k, l.pad_k);
@@ -293,7 +285,7 @@ Command LoopUnroller::execute(const Slot& slot, State& s) {
   return command;
 }
 
-Command LoopUnroller::store_c(const Slot& slot, State& s) {
+Command LoopUnroller::store_c(const Slot& slot, Position& s) {
   const LoopWs& l = slot.loop;
   const uint32_t blocks = std::min(wide_blocks(!l.full_c), l.j - s.j);
   const uint64_t element = l.full_c ? 4 : 1;
@@ -307,6 +299,45 @@ Command LoopUnroller::store_c(const Slot& slot, State& s) {
     if (s.j >= l.j) finish(kStoreC);
   }
   return command;
+}
+
+namespace {
+
+void describe_loop(const LoopWs& l, Words& words) {
+  const auto pack16 = [](uint64_t a, uint64_t b, uint64_t c) { return a << 32 | b << 16 | c; };
+  words.add(pack16(l.i, l.j, l.k));
+  words.add(pack16(l.pad_i, l.pad_j, l.pad_k));
+  for (const uint64_t address : {l.a, l.b, l.c, l.d}) words.dram(address);
+  for (const uint64_t stride : {l.a_stride, l.b_stride, l.c_stride, l.d_stride}) words.add(stride);
+  words.add(uint64_t{l.accumulate} | uint64_t{l.full_c} << 1 | uint64_t{l.low_d} << 2 |
+            uint64_t{l.transpose_a} << 3 | uint64_t{l.transpose_b} << 4 | uint64_t{l.residual_add} << 5 |
+            uint64_t{l.a_scratchpad_id} << 8 | uint64_t{l.b_scratchpad_id} << 16);
+}
+
+}  // namespace
+
+void LoopUnroller::describe(Words& words) const {
+  describe_loop(latched, words);
+  words.add(uint64_t{head} << 2 | uint64_t{d_upper} << 1 | uint64_t{c_upper});
+  for (const Slot& slot : slots) {
+    words.add(slot.running);
+    if (!slot.running) continue;
+    describe_loop(slot.loop, words);
+    words.origin(slot.index);
+    words.add(uint64_t{slot.a_row} << 32 | slot.b_row);
+    words.add(uint64_t{slot.c_row} << 32 | slot.d_row);
+    uint64_t flags = 0;
+    for (size_t g = 0; g < kGenerators; ++g)
+      flags = flags << 2 | (slot.started[g] ? 2 : 0) | (slot.done[g] ? 1 : 0);
+    words.add(flags);
+    words.time(slot.free_at);
+  }
+  for (const Position& position : positions) {
+    words.add(static_cast<uint64_t>(position.slot));
+    if (position.slot < 0) continue;
+    words.add(uint64_t{position.i} << 32 | position.j);
+    words.add(uint64_t{position.k} << 1 | uint64_t{position.second});
+  }
 }
 
 }  // namespace zomboss::gemmini::timing

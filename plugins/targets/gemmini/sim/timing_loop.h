@@ -3,34 +3,16 @@
 // station.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
-#include <vector>
 
 #include "plugins/targets/gemmini/sim/loop_command.h"
-#include "plugins/targets/gemmini/sim/timing_station.h"
+#include "plugins/targets/gemmini/sim/timing_throttle.h"
 
 namespace zomboss::gemmini::timing {
 
-class LoopUnroller {
- public:
-  LoopUnroller(const Machine& machine, Clock& clock, const Station& station)
-      : machine_(machine), clock_(clock), station_(station) {}
-
-  // Takes one of the six loop_ws commands; false when both loops are taken.
-  Result<bool> accept(const Command& command, uint32_t index);
-  bool idle() const { return !slots_[0].running && !slots_[1].running; }
-
-  struct Output {
-    Command command;
-    uint32_t index = 0;  // of the run command
-  };
-  // The command that leaves in this cycle, if any; call at most once a cycle, and only when it can be taken.
-  std::optional<Output> tick();
-
- private:
-  static constexpr uint64_t kRetireDelay = 3;  // all generators done to the next loop's words accepted
+struct LoopState {
   enum Generator : size_t { kLoadA, kLoadB, kLoadD, kExecute, kStoreC, kGenerators };
   struct Slot {
     bool running = false;  // its run command has arrived
@@ -40,27 +22,50 @@ class LoopUnroller {
     std::array<bool, kGenerators> started{}, done{};
     uint64_t free_at = kNever;
   };
-  struct State {  // of one generator
+  struct Position {  // of one generator
     int slot = -1;
     uint32_t i = 0, j = 0, k = 0;
     bool second = false;  // execute: the computation of the pair
   };
+  LoopWs latched;
+  std::array<Slot, 2> slots;
+  size_t head = 0;  // the older loop
+  std::array<Position, kGenerators> positions;
+  bool d_upper = false, c_upper = false;
+};
+
+class LoopUnroller : private LoopState {
+ public:
+  LoopUnroller(const Machine& machine, Clock& clock, LoopThrottle& throttle)
+      : machine_(machine), clock_(clock), throttle_(throttle) {}
+
+  // Takes one of the six loop_ws commands; false when both loops are taken.
+  Result<bool> accept(const Command& command, uint32_t index);
+  bool idle() const { return !slots[0].running && !slots[1].running; }
+  // The command that leaves in this cycle, if any; call at most once a cycle, and only when it can be taken.
+  bool tick(LoopOutput& output);
+
+  const LoopState& state() const { return *this; }
+  void restore(const LoopState& state) { static_cast<LoopState&>(*this) = state; }
+  void describe(Words& words) const;
+
+ private:
+  static constexpr uint64_t kRetireDelay = 3;  // all generators done to the next loop's words accepted
 
   Status check(const LoopWs& loop) const;
   void start_generators();
   bool may_start(Generator generator, const Slot& slot) const;
   bool skipped(Generator generator, const LoopWs& loop) const;
-  bool throttled(Engine engine) const;
   bool ready(Generator generator) const;
-  bool execute_ready(const State& ex) const;
-  bool store_ready(const State& st) const;
+  bool execute_ready(const Position& ex) const;
+  bool store_ready(const Position& st) const;
   bool prefer_b() const;
-  Output emit(Generator generator);
-  Command load_a(const Slot& slot, State& state);
-  Command load_b(const Slot& slot, State& state);
-  Command load_d(const Slot& slot, State& state);
-  Command execute(const Slot& slot, State& state);
-  Command store_c(const Slot& slot, State& state);
+  void emit(Generator generator, LoopOutput& output);
+  Command load_a(const Slot& slot, Position& at);
+  Command load_b(const Slot& slot, Position& at);
+  Command load_d(const Slot& slot, Position& at);
+  Command execute(const Slot& slot, Position& at);
+  Command store_c(const Slot& slot, Position& at);
   void finish(Generator generator);
   void retire_slots();
 
@@ -74,13 +79,7 @@ class LoopUnroller {
 
   const Machine& machine_;
   Clock& clock_;
-  const Station& station_;
-  LoopWs latched_;
-  std::array<Slot, 2> slots_;
-  size_t head_ = 0;  // the older loop
-  std::array<State, kGenerators> states_;
-  bool d_upper_ = false, c_upper_ = false;
-  std::array<uint64_t, kEngines> emitted_{};
+  LoopThrottle& throttle_;
 };
 
 }  // namespace zomboss::gemmini::timing

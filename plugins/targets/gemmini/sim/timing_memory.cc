@@ -1,106 +1,159 @@
 #include "plugins/targets/gemmini/sim/timing_memory.h"
 
+#include <bit>
+
 namespace zomboss::gemmini::timing {
 
 // Gives back the places whose time has come; false when all are still taken.
 bool MemoryPort::has_place(Direction direction, size_t limit) {
-  auto& releases = releases_[direction];
-  while (!releases.empty() && releases.front() <= clock_.now) {
-    releases.pop_front();
-    --outstanding_[direction];
+  auto& waiting = releases[direction];
+  while (!waiting.empty() && waiting.front() <= clock_.now) {
+    waiting.pop_front();
+    --places[direction];
   }
-  if (outstanding_[direction] < limit) return true;
-  if (!releases.empty()) clock_.wake(releases.front());
+  if (places[direction] < limit) return true;
+  if (!waiting.empty()) clock_.wake(waiting.front());
   return false;
 }
 
 bool MemoryPort::request_read(uint32_t response_beats) {
   if (!has_place(kRead, limit_)) return false;
   // Round robin between reader and writer.
-  if (port_free_ > clock_.now || (writer_waits_ && last_was_read_)) {
-    clock_.wake(std::max(port_free_, clock_.now + 1));
+  if (free > clock_.now || (writer_waits && last_was_read)) {
+    clock_.wake(std::max(free, clock_.now + 1));
     return false;
   }
-  port_free_ = clock_.now + 1;
-  last_was_read_ = true;
-  ++outstanding_[kRead];
-  responses_.push_back({true, response_beats, clock_.now + latency_ + kResponseDelay});
+  free = clock_.now + 1;
+  last_was_read = true;
+  ++places[kRead];
+  ++in_flight[kRead];
+  responses.push_back({true, response_beats, clock_.now + latency_ + kResponseDelay});
+  if (responses.size() == 1) head_is_new[kRead] = true;
   return true;
 }
 
 bool MemoryPort::request_write(uint32_t beats) {
   // A burst needs its place one request early.
-  writer_waits_ = has_place(kWrite, beats > 1 && limit_ > 1 ? limit_ - 1 : limit_);
-  if (!writer_waits_) return false;
-  if (port_free_ > clock_.now) {
-    clock_.wake(port_free_);
+  writer_waits = has_place(kWrite, beats > 1 && limit_ > 1 ? limit_ - 1 : limit_);
+  if (!writer_waits) return false;
+  if (free > clock_.now) {
+    clock_.wake(free);
     return false;
   }
-  port_free_ = clock_.now + beats;
-  last_was_read_ = false;
-  writer_waits_ = false;
-  ++outstanding_[kWrite];
-  responses_.push_back({false, 1, clock_.now + beats - 1 + latency_ + kResponseDelay});
+  free = clock_.now + beats;
+  last_was_read = false;
+  writer_waits = false;
+  ++places[kWrite];
+  ++in_flight[kWrite];
+  responses.push_back({false, 1, clock_.now + beats - 1 + latency_ + kResponseDelay});
+  if (responses.size() == 1) head_is_new[kWrite] = true;
   return true;
 }
 
 bool MemoryPort::head_ready(bool read) {
-  if (responses_.empty() || responses_.front().read != read) return false;
-  const uint64_t ready = taken_at_ == clock_.now ? clock_.now + 1 : responses_.front().ready;
+  if (responses.empty() || responses.front().read != read) return false;
+  const uint64_t ready = taken_at == clock_.now ? clock_.now + 1 : responses.front().ready;
   if (ready <= clock_.now) return true;
   clock_.wake(ready);
   return false;
 }
 
-bool MemoryPort::read_beat_ready() {
-  return head_ready(true);
-}
-
-bool MemoryPort::write_ack_ready() {
-  return head_ready(false);
-}
-
 bool MemoryPort::take_beat() {
-  Response& head = responses_.front();
-  taken_at_ = clock_.now;
+  Response& head = responses.front();
+  taken_at = clock_.now;
   clock_.wake(clock_.now + 1);
   if (--head.beats != 0) return false;
-  releases_[head.read ? kRead : kWrite].push_back(clock_.now + kReuseDelay);
-  responses_.pop_front();
+  const Direction direction = head.read ? kRead : kWrite;
+  releases[direction].push_back(clock_.now + kReuseDelay);
+  --in_flight[direction];
+  responses.pop_front();
+  if (!responses.empty()) head_is_new[responses.front().read ? kRead : kWrite] = true;
   return true;
 }
 
-void Banks::begin_cycle() {
-  Result& result = results_[clock_.now % kHorizon];
-  const bool now = result.cycle == clock_.now;
-  scratchpad_results_ = scratchpad_written_ = now ? result.scratchpad : 0;
-  accumulator_adds_ = now ? result.accumulator_adds : 0;
-  scratchpad_read_ = 0;
+void MemoryPort::describe(Words& words) const {
+  words.time(free);
+  words.add(writer_waits);
+  words.add(last_was_read);
+  words.time(taken_at);
+  words.add(responses.size());
+  for (size_t n = 0; n < responses.size(); ++n) {
+    words.add(uint64_t{responses[n].beats} << 1 | (responses[n].read ? 1 : 0));
+    words.time(responses[n].ready);
+  }
+  for (size_t direction = 0; direction < 2; ++direction) {
+    // Places whose time has come are as good as free.
+    const auto& waiting = releases[direction];
+    size_t due = 0;
+    while (due < waiting.size() && waiting[due] <= words.now()) ++due;
+    words.add(places[direction] - due);
+    words.add(waiting.size() - due);
+    for (size_t n = due; n < waiting.size(); ++n) words.time(waiting[n]);
+  }
 }
 
-void Banks::schedule_result(bool accumulator, bool adds, uint32_t row, uint64_t delay) {
-  const uint64_t cycle = clock_.now + delay;
-  Result& result = results_[cycle % kHorizon];
-  if (result.cycle != cycle) result = {cycle, 0, 0};
-  if (!accumulator) {
-    result.scratchpad |= scratchpad_bit(row);
-  } else if (adds) {
-    result.accumulator_adds |= accumulator_bit(row);
+Banks::Geometry Banks::geometry(uint32_t rows) {
+  return {rows, std::has_single_bit(rows) ? std::countr_zero(rows) : -1};
+}
+
+Banks::Banks(const Machine& machine, Clock& clock)
+    : scratchpad_(geometry(machine.scratchpad_bank_rows())),
+      accumulator_(geometry(machine.accumulator_bank_rows())),
+      clock_(clock) {}
+
+void Banks::begin_cycle() {
+  while (!results.empty() && results.front().end <= clock_.now) results.pop_front();
+  const bool now = !results.empty() && results.front().start <= clock_.now;
+  scratchpad_results = scratchpad_written = now ? results.front().scratchpad : 0;
+  accumulator_adds = now ? results.front().accumulator_adds : 0;
+  scratchpad_read = 0;
+}
+
+void Banks::schedule_result(bool accumulator, bool adds, uint32_t row, uint64_t cycle) {
+  if (accumulator && !adds) return;
+  const uint64_t scratchpad = accumulator ? 0 : scratchpad_bit(row),
+                 added = accumulator ? accumulator_bit(row) : 0;
+  if (!results.empty()) {
+    Results& last = results.back();
+    if (last.end == cycle && last.scratchpad == scratchpad && last.accumulator_adds == added) {
+      ++last.end;
+      return;
+    }
   }
+  results.push_back({cycle, cycle + 1, scratchpad, added});
+}
+
+bool Banks::expects_scratchpad_results() const {
+  for (size_t n = 0; n < results.size(); ++n) {
+    if (results[n].scratchpad != 0 && results[n].end > clock_.now) return true;
+  }
+  return false;
 }
 
 bool Banks::write_scratchpad(uint32_t row) {
   const uint64_t bit = scratchpad_bit(row);
-  if ((scratchpad_results_ & bit) != 0) return false;
-  scratchpad_written_ |= bit;
+  if ((scratchpad_results & bit) != 0) return false;
+  scratchpad_written |= bit;
   return true;
 }
 
 bool Banks::read_scratchpad(uint32_t row) {
   const uint64_t bit = scratchpad_bit(row);
-  if (((scratchpad_written_ | scratchpad_read_) & bit) != 0) return false;
-  scratchpad_read_ |= bit;
+  if (((scratchpad_written | scratchpad_read) & bit) != 0) return false;
+  scratchpad_read |= bit;
   return true;
+}
+
+void Banks::describe(Words& words) const {
+  for (size_t n = 0; n < results.size(); ++n) {
+    const Results& each = results[n];
+    if (each.end <= words.now()) continue;
+    words.time(each.start);
+    words.time(each.end);
+    words.add(each.scratchpad);
+    words.add(each.accumulator_adds);
+  }
+  words.add(kNever);
 }
 
 }  // namespace zomboss::gemmini::timing

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+
 namespace zomboss::gemmini::timing {
 namespace {
 
@@ -57,12 +60,12 @@ Status Decoder::decode_config(const Command& command, Op& op) {
       op.engine = Engine::kExecute;
       const ConfigEx config = decode_config_ex(command);
       if (config.strides_only) {
-        ex_.a_stride = config.a_stride;
-        ex_.c_stride = config.c_stride;
+        state_.ex.a_stride = config.a_stride;
+        state_.ex.c_stride = config.c_stride;
       } else {
-        ex_ = config;
+        state_.ex = config;
       }
-      op.weight_stationary = ex_.dataflow == Dataflow::kWeightStationary;
+      op.weight_stationary = state_.ex.dataflow == Dataflow::kWeightStationary;
       return {};
     }
     case ConfigKind::kLoad: {
@@ -72,11 +75,11 @@ Status Decoder::decode_config(const Command& command, Op& op) {
         return invalid_argument(fmt::format("load state {} does not exist, the machine has {}", config.state,
                                             machine_.load_states));
       }
-      load_[config.state] = config;
+      state_.load[config.state] = config;
       return {};
     }
     case ConfigKind::kStore:
-      store_ = decode_config_st(command);
+      state_.store = decode_config_st(command);
       break;
     case ConfigKind::kNorm:
       break;
@@ -90,12 +93,13 @@ Rows Decoder::rows_of(uint32_t address, uint64_t count) const {
   const bool accumulator = is_accumulator(address);
   const uint64_t capacity = accumulator ? machine_.accumulator_rows : machine_.scratchpad_rows;
   const uint64_t start = target_row(address);
-  const auto clip = [capacity](uint64_t row) { return static_cast<uint32_t>(std::min(row, capacity)); };
-  return {accumulator, clip(start), clip(start + count)};
+  const uint32_t base = accumulator ? kAccumulatorRows : 0;
+  const auto clip = [&](uint64_t row) { return base + static_cast<uint32_t>(std::min(row, capacity)); };
+  return {clip(start), clip(start + count)};
 }
 
 void Decoder::decode_mvin(const Command& command, Op& op) const {
-  const ConfigLd& config = load_[load_state_of(command.funct)];
+  const ConfigLd& config = state_.load[load_state_of(command.funct)];
   const Operand target = decode_operand(command.rs2);
   op.engine = Engine::kLoad;
   op.kind = Kind::kMvin;
@@ -121,14 +125,14 @@ void Decoder::decode_mvout(const Command& command, Op& op) const {
   op.engine = Engine::kStore;
   op.kind = Kind::kMvout;
   op.dram = command.rs1;
-  op.dram_stride = store_.dram_stride_bytes;
+  op.dram_stride = state_.store.dram_stride_bytes;
   op.rows = source.rows;
   op.cols = source.cols;
   op.accumulator = is_accumulator(source.address);
   op.wide = op.accumulator && (source.address & kFullRowBit) != 0;
   op.row_bytes = source.cols * (op.wide ? 4u : 1u);
   op.local = mvout_row(source.address);
-  op.pooling = store_.pooling;
+  op.pooling = state_.store.pooling;
   const uint32_t address = (source.address & kAccumulatorBit) | op.local;
   if (op.pooling.stride != 0) {
     // The station assumes that a pooled move reads to the end of its bank.
@@ -144,11 +148,11 @@ void Decoder::decode_execute(const Command& command, Op& op) const {
   op.engine = Engine::kExecute;
   op.a = decode_operand(command.rs1);
   op.b = decode_operand(command.rs2);
-  op.weight_stationary = ex_.dataflow == Dataflow::kWeightStationary;
-  op.transpose_a = ex_.transpose_a;
-  op.transpose_b = ex_.transpose_b;
-  op.a_stride = ex_.a_stride;
-  op.c_stride = ex_.c_stride;
+  op.weight_stationary = state_.ex.dataflow == Dataflow::kWeightStationary;
+  op.transpose_a = state_.ex.transpose_a;
+  op.transpose_b = state_.ex.transpose_b;
+  op.a_stride = state_.ex.a_stride;
+  op.c_stride = state_.ex.c_stride;
   const auto clip = [this](uint32_t count) { return std::min(count, machine_.dim); };
   if (command.funct == static_cast<uint32_t>(Funct::kPreload)) {
     op.kind = Kind::kPreload;
@@ -162,6 +166,63 @@ void Decoder::decode_execute(const Command& command, Op& op) const {
     op.first = rows_of(op.a.address, uint64_t{clip(op.transpose_a ? op.a.cols : op.a.rows)} * op.a_stride);
     op.second = rows_of(op.b.address, clip(transposed ? op.b.cols : op.b.rows));
   }
+}
+
+namespace {
+
+uint64_t word_of(const Operand& operand) {
+  return encode_operand(operand);
+}
+uint64_t word_of(const Rows& rows) {
+  return uint64_t{rows.end} << 32 | rows.start;
+}
+uint64_t pack(std::initializer_list<uint64_t> fields, int bits) {
+  uint64_t word = 0;
+  for (const uint64_t field : fields) word = word << bits | field;
+  return word;
+}
+uint64_t word_of(const Pooling& p) {
+  return pack({p.stride, p.size, p.upper_pad, p.left_pad, p.out_dim, p.pooled_rows, p.pooled_cols}, 8);
+}
+
+}  // namespace
+
+void describe(const Op& op, Words& words) {
+  words.add(pack({static_cast<uint64_t>(op.engine), static_cast<uint64_t>(op.kind), op.from_loop,
+                  op.accumulator, op.wide, op.zeros, op.scaled, op.accumulate, op.weight_stationary,
+                  op.transpose_a, op.transpose_b, op.flip},
+                 4));
+  words.origin(op.command);
+  if (op.kind == Kind::kConfig) return;
+  words.add(word_of(op.first));
+  words.add(word_of(op.second));
+  if (op.engine == Engine::kExecute) {
+    words.add(word_of(op.a));
+    words.add(word_of(op.b));
+    words.add(uint64_t{op.a_stride} << 32 | op.c_stride);
+    return;
+  }
+  words.dram(op.dram);
+  words.add(op.dram_stride);
+  words.add(pack({op.rows, op.cols}, 32));
+  words.add(pack({op.row_bytes, op.local}, 32));
+  words.add(pack({op.block_stride, op.repeats}, 32));
+  words.add(word_of(op.pooling));
+  words.add(pack({op.pooling.rows, op.pooling.cols}, 8));
+}
+
+void Decoder::describe(Words& words) const {
+  const ConfigEx& ex = state_.ex;
+  words.add(pack({static_cast<uint64_t>(ex.dataflow), ex.transpose_a, ex.transpose_b}, 1));
+  words.add(pack({ex.a_stride, ex.c_stride}, 32));
+  for (const ConfigLd& load : state_.load) {
+    words.add(load.dram_stride_bytes);
+    words.add(pack({std::bit_cast<uint32_t>(load.scale), load.block_stride}, 32));
+    words.add(pack({load.pixel_repeats, load.shrink}, 8));
+  }
+  words.add(state_.store.dram_stride_bytes);
+  words.add(word_of(state_.store.pooling));
+  words.add(pack({state_.store.pooling.rows, state_.store.pooling.cols}, 8));
 }
 
 }  // namespace zomboss::gemmini::timing

@@ -2,32 +2,21 @@
 // in the program, and what it touches.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "plugins/targets/gemmini/sim/command.h"
 #include "plugins/targets/gemmini/sim/machine.h"
 #include "plugins/targets/gemmini/sim/timing.h"
+#include "plugins/targets/gemmini/sim/timing_words.h"
 
 namespace zomboss::gemmini::timing {
 
-inline constexpr uint64_t kNever = ~uint64_t{0};
-
-// The current cycle, and the next one in which anything can happen.
-struct Clock {
-  uint64_t now = 0;
-  uint64_t next = kNever;
-  void wake(uint64_t cycle) { next = std::min(next, std::max(cycle, now + 1)); }
-};
-
-// Local rows [start, end) of one memory; empty for none.
+// Local rows [start, end); empty for none. Those of the accumulator count from kAccumulatorRows on.
+inline constexpr uint32_t kAccumulatorRows = 1u << 31;
 struct Rows {
-  bool accumulator = false;
   uint32_t start = 0;
   uint32_t end = 0;
-  bool overlaps(const Rows& other) const {
-    return accumulator == other.accumulator && start < other.end && other.start < end;
-  }
+  bool overlaps(const Rows& other) const { return start < other.end && other.start < end; }
 };
 
 enum class Kind : uint8_t { kConfig, kMvin, kMvout, kPreload, kCompute };
@@ -65,12 +54,23 @@ struct Op {
   uint32_t a_stride = 1, c_stride = 1;
 };
 
+void describe(const Op& op, Words& words);
+
+struct Configuration {
+  ConfigEx ex;
+  ConfigLd load[3];
+  ConfigSt store;
+};
+
 // Follows the configuration and decodes. One per simulation.
 class Decoder {
  public:
   explicit Decoder(const Machine& machine) : machine_(machine) {}
   // False when the command goes to no engine (flush, counter, clock gate); `op` is then untouched.
   Result<bool> decode(const Command& command, uint32_t index, bool from_loop, Op& op);
+  const Configuration& state() const { return state_; }
+  void restore(const Configuration& state) { state_ = state; }
+  void describe(Words& words) const;
 
  private:
   Status decode_config(const Command& command, Op& op);
@@ -80,9 +80,7 @@ class Decoder {
   Rows rows_of(uint32_t address, uint64_t count) const;
 
   Machine machine_;
-  ConfigEx ex_;
-  ConfigLd load_[3];
-  ConfigSt store_;
+  Configuration state_;
 };
 
 }  // namespace zomboss::gemmini::timing

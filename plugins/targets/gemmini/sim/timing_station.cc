@@ -1,118 +1,168 @@
 #include "plugins/targets/gemmini/sim/timing_station.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace zomboss::gemmini::timing {
-namespace {
-
-constexpr size_t index_of(Engine engine) {
-  return static_cast<size_t>(engine);
-}
-
-}  // namespace
 
 Station::Station(const Machine& machine, Clock& clock) : clock_(clock) {
-  entries_[index_of(Engine::kLoad)].resize(machine.load_entries);
-  entries_[index_of(Engine::kExecute)].resize(machine.execute_entries);
-  entries_[index_of(Engine::kStore)].resize(machine.store_entries);
+  const uint32_t entries[] = {machine.load_entries, machine.execute_entries, machine.store_entries};
+  for (size_t n = 0; n < kEngines; ++n) {
+    classes[n].ops.resize(entries[n]);
+    classes[n].touched.resize(entries[n]);
+    classes[n].waits.resize(entries[n]);
+    classes[n].age.resize(entries[n]);
+  }
 }
 
-// Slots of `engine` that `op`, entering now, must wait for until they complete.
-uint64_t Station::overlapping(const Op& op, Engine engine) const {
-  uint64_t mask = 0;
-  for (uint64_t left = valid_[index_of(engine)]; left != 0; left &= left - 1) {
-    const int slot = std::countr_zero(left);
-    const Op& older = entries_[index_of(engine)][slot_index(slot)].op;
-    if (older.kind == Kind::kConfig || op.kind == Kind::kConfig) continue;
-    bool waits = false;
-    if (op.engine == Engine::kExecute && engine == Engine::kStore) {
-      waits = op.kind == Kind::kPreload && op.second.overlaps(older.first);
-    } else if (op.engine == Engine::kStore && engine == Engine::kExecute) {
-      waits = older.kind == Kind::kPreload && older.second.overlaps(op.first);
-    } else if (op.engine == Engine::kExecute) {
-      waits = op.first.overlaps(older.first) || op.second.overlaps(older.first);
-    } else {
-      waits = older.first.overlaps(op.first) || older.second.overlaps(op.first);
+// The slots of the other engines that a command which enters now must wait for until they complete.
+std::array<uint64_t, kEngines> Station::overlapping(Engine engine, const Touched& touched) const {
+  std::array<uint64_t, kEngines> mask{};
+  const auto collect = [&](Engine other, auto&& overlaps) {
+    const Class& each = classes[index_of(other)];
+    for (uint64_t left = each.valid; left != 0; left &= left - 1) {
+      const auto slot = static_cast<size_t>(std::countr_zero(left));
+      if (overlaps(each.touched[slot])) mask[index_of(other)] |= uint64_t{1} << slot;
     }
-    if (waits) mask |= uint64_t{1} << slot;
+  };
+  switch (engine) {
+    case Engine::kLoad:
+      collect(Engine::kExecute, [&](const Touched& older) {
+        return older.first.overlaps(touched.first) || older.second.overlaps(touched.first);
+      });
+      collect(Engine::kStore, [&](const Touched& older) { return older.first.overlaps(touched.first); });
+      break;
+    case Engine::kExecute:
+      collect(Engine::kLoad, [&](const Touched& older) {
+        return touched.first.overlaps(older.first) || touched.second.overlaps(older.first);
+      });
+      collect(Engine::kStore, [&](const Touched& older) { return touched.written.overlaps(older.first); });
+      break;
+    case Engine::kStore:
+      collect(Engine::kLoad, [&](const Touched& older) { return older.first.overlaps(touched.first); });
+      collect(Engine::kExecute, [&](const Touched& older) { return older.written.overlaps(touched.first); });
+      break;
   }
   return mask;
 }
 
 bool Station::allocate(const Op& op) {
-  const size_t own = index_of(op.engine);
-  const size_t capacity = entries_[own].size();
-  const int slot = std::countr_one(valid_[own]);
-  if (slot_index(slot) >= capacity) return false;
-  Entry& entry = entries_[own][slot_index(slot)];
-  entry.op = op;
-  entry.allocated = clock_.now;
-  for (size_t engine = 0; engine < kEngines; ++engine) {
-    entry.waits[engine] = engine == own ? unissued_[own] : overlapping(op, static_cast<Engine>(engine));
+  Class& own = classes[index_of(op.engine)];
+  const int slot = std::countr_one(own.valid);
+  const size_t index = slot_index(slot);
+  if (index >= own.ops.size()) return false;
+  own.ops[index] = op;
+  Touched& touched = own.touched[index];
+  touched = {};
+  if (op.kind != Kind::kConfig) {
+    touched = {op.first, op.second, op.kind == Kind::kPreload ? op.second : Rows{}};
+    own.waits[index] = overlapping(op.engine, touched);
+  } else {
+    own.waits[index] = {};
   }
-  if (op.engine == Engine::kExecute) solitary_preload_ = op.kind == Kind::kPreload;
-  valid_[own] |= uint64_t{1} << slot;
-  unissued_[own] |= uint64_t{1} << slot;
+  if (op.engine == Engine::kExecute) solitary_preload = op.kind == Kind::kPreload;
+  own.age[index] = allocated++;
+  own.valid |= uint64_t{1} << slot;
+  own.unissued.push_back(slot);
   clock_.wake(clock_.now + 1);
   return true;
 }
 
 int Station::issue(Engine engine) {
-  const size_t own = index_of(engine);
-  for (uint64_t left = unissued_[own]; left != 0; left &= left - 1) {
-    const int slot = std::countr_zero(left);
-    Entry& entry = entries_[own][slot_index(slot)];
-    if ((entry.waits[0] | entry.waits[1] | entry.waits[2]) != 0 || entry.allocated == clock_.now) continue;
-    const uint64_t bit = uint64_t{1} << slot;
-    unissued_[own] &= ~bit;
-    for (Entry& other : entries_[own]) other.waits[own] &= ~bit;
-    if (entry.op.kind == Kind::kConfig && engine != Engine::kExecute) release(engine, slot);
-    clock_.wake(clock_.now + 1);
-    return slot;
-  }
-  return -1;
+  Class& own = classes[index_of(engine)];
+  if (own.unissued.empty()) return -1;
+  const int slot = own.unissued.front();
+  const auto& waits = own.waits[slot_index(slot)];
+  if ((waits[0] | waits[1] | waits[2]) != 0) return -1;
+  own.unissued.pop_front();
+  if (own.ops[slot_index(slot)].kind == Kind::kConfig && engine != Engine::kExecute) release(engine, slot);
+  clock_.wake(clock_.now + 1);
+  return slot;
 }
 
 void Station::complete_at(Engine engine, int slot, uint64_t cycle) {
-  completions_[index_of(engine)].push_back({slot, cycle});
+  classes[index_of(engine)].completions.push_back({slot, cycle});
+  next_completion = std::min(next_completion, cycle);
   clock_.wake(cycle);
 }
 
 void Station::release(Engine engine, int slot) {
   const size_t own = index_of(engine);
-  const uint64_t bit = uint64_t{1} << slot;
-  valid_[own] &= ~bit;
-  loop_completed_[own] += entries_[own][slot_index(slot)].op.from_loop ? 1 : 0;
+  const uint64_t keep = ~(uint64_t{1} << slot);
+  classes[own].valid &= keep;
+  classes[own].from_loop_completed += classes[own].ops[slot_index(slot)].from_loop ? 1 : 0;
   for (size_t other = 0; other < kEngines; ++other) {
     if (other == own) continue;
-    for (Entry& entry : entries_[other]) entry.waits[own] &= ~bit;
+    for (auto& waits : classes[other].waits) waits[own] &= keep;
   }
   clock_.wake(clock_.now + 1);
 }
 
 void Station::retire() {
+  if (next_completion > clock_.now) {
+    clock_.wake(next_completion);
+    return;
+  }
+  next_completion = kNever;
   bool retired = false;
   for (const Engine engine : {Engine::kExecute, Engine::kLoad, Engine::kStore}) {
-    auto& list = completions_[index_of(engine)];
-    for (size_t n = 0; n < list.size(); ++n) {
-      if (list[n].cycle > clock_.now || retired) {
-        clock_.wake(list[n].cycle);
+    auto& list = classes[index_of(engine)].completions;
+    for (size_t n = 0; n < list.size();) {
+      if (list[n].cycle <= clock_.now && !retired) {
+        release(engine, list[n].slot);
+        list.erase(list.begin() + static_cast<std::ptrdiff_t>(n));
+        retired = true;
         continue;
       }
-      const int slot = list[n].slot;
-      list.erase(list.begin() + static_cast<std::ptrdiff_t>(n));
-      --n;
-      release(engine, slot);
-      retired = true;
+      next_completion = std::min(next_completion, list[n].cycle);
+      ++n;
     }
   }
+  clock_.wake(next_completion);
 }
 
 bool Station::idle() const {
-  if (valid_[index_of(Engine::kLoad)] != 0 || valid_[index_of(Engine::kStore)] != 0) return false;
-  const uint64_t left = valid_[index_of(Engine::kExecute)];
-  return left == 0 || ((left & (left - 1)) == 0 && solitary_preload_);
+  if (classes[index_of(Engine::kLoad)].valid != 0 || classes[index_of(Engine::kStore)].valid != 0)
+    return false;
+  const uint64_t left = classes[index_of(Engine::kExecute)].valid;
+  return left == 0 || ((left & (left - 1)) == 0 && solitary_preload);
+}
+
+void Station::describe(Words& words, Names& names) const {
+  std::array<std::array<uint8_t, 64>, kEngines> by_age;
+  std::array<size_t, kEngines> counts{};
+  for (size_t n = 0; n < kEngines; ++n) {
+    const Class& each = classes[n];
+    for (uint64_t left = each.valid; left != 0; left &= left - 1) {
+      by_age[n][counts[n]++] = static_cast<uint8_t>(std::countr_zero(left));
+    }
+    std::sort(by_age[n].begin(), by_age[n].begin() + static_cast<std::ptrdiff_t>(counts[n]),
+              [&](uint8_t a, uint8_t b) { return each.age[a] < each.age[b]; });
+    for (size_t rank = 0; rank < counts[n]; ++rank) names[n][by_age[n][rank]] = static_cast<uint8_t>(rank);
+  }
+  const auto renamed = [&](uint64_t mask, size_t n) {
+    uint64_t result = 0;
+    for (; mask != 0; mask &= mask - 1)
+      result |= uint64_t{1} << names[n][static_cast<size_t>(std::countr_zero(mask))];
+    return result;
+  };
+  for (size_t n = 0; n < kEngines; ++n) {
+    const Class& each = classes[n];
+    words.add(counts[n]);
+    for (size_t rank = 0; rank < counts[n]; ++rank) {
+      const size_t slot = by_age[n][rank];
+      timing::describe(each.ops[slot], words);
+      for (size_t other = 0; other < kEngines; ++other) {
+        if (other != n) words.add(renamed(each.waits[slot][other], other));
+      }
+    }
+    words.add(each.unissued.size());  // the youngest ones
+    words.add(each.completions.size());
+    for (const auto& completion : each.completions) {
+      words.add(names[n][slot_index(completion.slot)]);
+      words.time(completion.cycle);
+    }
+  }
+  words.add(solitary_preload);
 }
 
 }  // namespace zomboss::gemmini::timing

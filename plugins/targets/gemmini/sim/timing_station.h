@@ -4,15 +4,45 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "plugins/targets/gemmini/sim/timing_op.h"
+#include "plugins/targets/gemmini/sim/timing_ring.h"
 
 namespace zomboss::gemmini::timing {
 
-class Station {
+constexpr size_t index_of(Engine engine) {
+  return static_cast<size_t>(engine);
+}
+
+struct StationState {
+  struct Touched {  // by a command; empty where it does not matter
+    Rows first, second;
+    Rows written;  // by the computation of a preload
+  };
+  struct Class {  // the commands of one engine
+    std::vector<Op> ops;
+    std::vector<Touched> touched;
+    std::vector<std::array<uint64_t, kEngines>> waits;  // for slots of the other engines
+    uint64_t valid = 0;                                 // bit per slot
+    std::vector<uint64_t> age;                          // counts up, by slot
+    Ring<int> unissued;                                 // oldest first
+    struct Completion {
+      int slot = 0;
+      uint64_t cycle = 0;
+    };
+    std::vector<Completion> completions;
+    uint64_t from_loop_completed = 0;
+  };
+  std::array<Class, kEngines> classes;
+  uint64_t allocated = 0;
+  uint64_t next_completion = kNever;
+  bool solitary_preload = false;
+};
+
+class Station : private StationState {
  public:
   Station(const Machine& machine, Clock& clock);
 
@@ -21,9 +51,8 @@ class Station {
   // The slot of the command of `engine` that issues in this cycle, or -1. The caller passes it on; a config
   // of the load and store engines completes by issuing.
   int issue(Engine engine);
-  const Op& op(Engine engine, int slot) const {
-    return entries_[static_cast<size_t>(engine)][slot_index(slot)].op;
-  }
+  // Valid until the command completes.
+  const Op& op(Engine engine, int slot) const { return classes[index_of(engine)].ops[slot_index(slot)]; }
   // The engine is done with `slot`; the station learns of it at `cycle`.
   void complete_at(Engine engine, int slot, uint64_t cycle);
   // One completion; call after issue and allocate.
@@ -31,29 +60,24 @@ class Station {
 
   // Empty but for a preload whose computation has not been given.
   bool idle() const;
-  uint64_t completed_from_loop(Engine engine) const { return loop_completed_[static_cast<size_t>(engine)]; }
+  uint64_t completed_from_loop(Engine engine) const { return classes[index_of(engine)].from_loop_completed; }
+  uint32_t entries_used(Engine engine) const {
+    return static_cast<uint32_t>(std::popcount(classes[index_of(engine)].valid));
+  }
+
+  const StationState& state() const { return *this; }
+  void restore(const StationState& state) { static_cast<StationState&>(*this) = state; }
+  // Slots are named by age, as which one a command lies in makes no difference. `names` maps them, for the
+  // engines.
+  using Names = std::array<std::array<uint8_t, 64>, kEngines>;
+  void describe(Words& words, Names& names) const;
 
  private:
-  struct Entry {
-    Op op;
-    uint64_t allocated = 0;
-    std::array<uint64_t, kEngines> waits{};  // slots of each engine
-  };
-  struct Completion {
-    int slot;
-    uint64_t cycle;
-  };
   static size_t slot_index(int slot) { return static_cast<size_t>(slot); }
-  uint64_t overlapping(const Op& op, Engine engine) const;
+  std::array<uint64_t, kEngines> overlapping(Engine engine, const Touched& touched) const;
   void release(Engine engine, int slot);
 
   Clock& clock_;
-  std::array<std::vector<Entry>, kEngines> entries_;
-  std::array<uint64_t, kEngines> valid_{};     // bit per slot
-  std::array<uint64_t, kEngines> unissued_{};  // bit per slot
-  std::array<std::vector<Completion>, kEngines> completions_;
-  std::array<uint64_t, kEngines> loop_completed_{};
-  bool solitary_preload_ = false;
 };
 
 }  // namespace zomboss::gemmini::timing

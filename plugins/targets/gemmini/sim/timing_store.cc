@@ -2,17 +2,10 @@
 
 namespace zomboss::gemmini::timing {
 
-StoreEngine::StoreEngine(const Machine& machine, const TimingParameters& parameters, Clock& clock,
-                         MemoryPort& port, Banks& banks, Station& station, TimingResult& result, bool record)
-    : machine_(machine),
-      parameters_(parameters),
-      clock_(clock),
-      port_(port),
-      banks_(banks),
-      station_(station),
-      result_(result),
-      record_(record),
-      moves_(parameters.requests_in_flight / machine.dim + 1) {}
+StoreEngine::StoreEngine(const Context& context, ExecuteEngine& execute)
+    : context_(context), clock_(context.clock), execute_(execute) {
+  moves.resize(context.parameters.requests_in_flight / context.machine.dim + 1);
+}
 
 void StoreEngine::tick() {
   acknowledge();
@@ -23,162 +16,210 @@ void StoreEngine::tick() {
 }
 
 void StoreEngine::control() {
-  if (sending_) {
+  block_waits_ = false;
+  if (sending) {
     send_block();
     return;
   }
-  if (queue_.empty()) return;
-  const Issued& head = queue_.front();
+  if (queue.empty()) return;
+  const Issued& head = queue.front();
   if (head.visible > clock_.now) {
     clock_.wake(head.visible);
     return;
   }
-  if (head.op.kind == Kind::kConfig) {
-    queue_.pop_front();
+  if (head.config) {
+    queue.pop_front();
     clock_.wake(clock_.now + 1);
     return;
   }
-  const Op& op = head.op;
+  const Op& op = context_.station.op(Engine::kStore, head.slot);
   const Pooling& pool = op.pooling;
-  const uint64_t blocks = (op.cols + machine_.dim - 1) / machine_.dim;
+  pooling = pool.stride != 0;
+  const uint64_t blocks = (op.cols + context_.machine.dim - 1) / context_.machine.dim;
   const uint64_t pixels = uint64_t{pool.pooled_rows} * pool.pooled_cols;
-  total_ = pool.stride == 0 ? op.rows * blocks : pixels * pool.size * pool.size * (op.cols == 0 ? 0 : 1);
-  if (total_ == 0) {
-    station_.complete_at(Engine::kStore, head.slot, clock_.now);
-    queue_.pop_front();
+  total = pooling ? pixels * pool.size * pool.size * (op.cols == 0 ? 0 : 1) : op.rows * blocks;
+  if (total == 0) {
+    context_.station.complete_at(Engine::kStore, head.slot, clock_.now);
+    queue.pop_front();
     return;
   }
   size_t free = 0;
-  while (free < moves_.size() && (moves_[free].active || moves_[free].free >= clock_.now)) {
-    if (!moves_[free].active) clock_.wake(moves_[free].free + 1);
+  while (free < moves.size() && (moves[free].active || moves[free].free >= clock_.now)) {
+    if (!moves[free].active) clock_.wake(moves[free].free + 1);
     ++free;
   }
-  if (free == moves_.size()) return;
-  moves_[free] = {true, head.slot, op.command, total_, clock_.now, 0};
-  ++in_flight_;
-  sending_ = true;
-  sending_move_ = free;
-  next_ = 0;
+  if (free == moves.size()) return;
+  moves[free] = {true, head.slot, op.command, total, clock_.now, 0};
+  ++in_flight;
+  sending = true;
+  started = false;
+  sending_move = static_cast<uint32_t>(free);
+  next = 0;
   send_block();
 }
 
-StoreEngine::Request StoreEngine::block_request(const Op& op) const {
-  Request request;
+void StoreEngine::fill_block(const Op& op, Block& block) const {
   const Pooling& pool = op.pooling;
   if (pool.stride == 0) {
-    const uint32_t blocks = (op.cols + machine_.dim - 1) / machine_.dim;
-    const auto row = static_cast<uint32_t>(next_ / blocks), block = static_cast<uint32_t>(next_ % blocks);
-    request.row = op.local + row + block * machine_.dim;
-    request.last = block + 1 == blocks;
-    request.dram = op.dram + row * op.dram_stride;
+    const uint32_t blocks = (op.cols + context_.machine.dim - 1) / context_.machine.dim;
+    const auto row = static_cast<uint32_t>(next / blocks), column = static_cast<uint32_t>(next % blocks);
+    block.row = op.local + row + column * context_.machine.dim;
+    block.last = column + 1 == blocks;
+    block.dram = op.dram + row * op.dram_stride;
   } else {
     const uint32_t window = uint32_t{pool.size} * pool.size;
-    const auto pixel = static_cast<uint32_t>(next_ / window), element = static_cast<uint32_t>(next_ % window);
+    const auto pixel = static_cast<uint32_t>(next / window), element = static_cast<uint32_t>(next % window);
     const uint32_t prow = pixel / pool.pooled_cols, pcol = pixel % pool.pooled_cols;
     const uint32_t row = prow * pool.stride + element / pool.size,
                    col = pcol * pool.stride + element % pool.size;
-    request.row = op.local + row * pool.cols + col;
-    request.last = element + 1 == window;
-    request.dram = op.dram + (uint64_t{prow} * pool.out_dim + pcol) * op.dram_stride;
+    block.row = op.local + row * pool.cols + col;
+    block.last = element + 1 == window;
+    block.dram = op.dram + (uint64_t{prow} * pool.out_dim + pcol) * op.dram_stride;
   }
-  request.bytes = op.row_bytes;
-  request.accumulator = op.accumulator;
-  request.move = sending_move_;
-  request.ready = clock_.now + (op.accumulator ? kAccumulatorDispatch : kScratchpadDispatch);
-  return request;
+  block.bytes = op.row_bytes;
+  block.accumulator = op.accumulator;
+  block.move = sending_move;
+  block.ready = clock_.now + (op.accumulator ? kAccumulatorDispatch : kScratchpadDispatch);
 }
 
 // One row block a cycle.
 void StoreEngine::send_block() {
-  if (dispatch_.size() >= kDispatchQueue) return;
-  dispatch_.push_back(block_request(queue_.front().op));
+  block_waits_ = dispatched.size() >= kDispatchQueue;
+  if (block_waits_) return;
+  fill_block(context_.station.op(Engine::kStore, queue.front().slot), dispatched.push());
+  started = true;
   clock_.wake(clock_.now + 1);
-  if (++next_ < total_) return;
-  sending_ = false;
-  queue_.pop_front();
+  if (++next < total) return;
+  sending = false;
+  queue.pop_front();
 }
 
 // Reads the local bank; the data reach the writer later, in order.
 void StoreEngine::dispatch() {
-  if (dispatch_.empty() || issue_.size() >= kIssueQueue) return;
-  Request request = dispatch_.front();
-  if (request.ready > clock_.now) {
-    clock_.wake(request.ready);
+  if (dispatched.empty() || reading.size() >= kIssueQueue) return;
+  const Block& block = dispatched.front();
+  if (block.ready > clock_.now) {
+    clock_.wake(block.ready);
     return;
   }
   clock_.wake(clock_.now + 1);
-  const bool granted =
-      request.accumulator ? banks_.read_accumulator(request.row) : banks_.read_scratchpad(request.row);
+  if (!block.accumulator) execute_.catch_up();
+  const bool granted = block.accumulator ? context_.banks.read_accumulator(block.row)
+                                         : context_.banks.read_scratchpad(block.row);
   if (!granted) return;
-  dispatch_.pop_front();
-  request.ready = clock_.now + (request.accumulator ? kAccumulatorRead : kScratchpadRead);
-  issue_.push_back(request);
+  Block& read = reading.push();
+  read = block;
+  read.ready = clock_.now + (block.accumulator ? kAccumulatorRead : kScratchpadRead);
+  dispatched.pop_front();
 }
 
 // The writer collects the blocks of a DRAM row; it takes nothing while it sends one.
 void StoreEngine::take_row() {
-  if (issue_.empty() || writing_) return;
-  const uint64_t earliest = std::max(issue_.front().ready, writer_free_);
+  if (reading.empty() || writing) return;
+  const Block& block = reading.front();
+  const uint64_t earliest = std::max(block.ready, writer_free);
   if (earliest > clock_.now) {
     clock_.wake(earliest);
     return;
   }
   clock_.wake(clock_.now + 1);
-  if (issue_.front().last) {
-    writing_ = true;
-    writing_row_ = issue_.front();
-    writing_row_.ready = clock_.now + 1;
-    written_ = 0;
+  if (block.last) {
+    writing = true;
+    written_row = block;
+    written_row.ready = clock_.now + 1;
+    written = 0;
   }
-  finish_block(issue_.front().move);
-  issue_.pop_front();
+  finish_block(block.move);
+  reading.pop_front();
 }
 
-void StoreEngine::finish_block(size_t index) {
-  Move& move = moves_[index];
+void StoreEngine::finish_block(uint32_t index) {
+  Move& move = moves[index];
   if (--move.blocks_left != 0) return;
   move.active = false;
   move.free = clock_.now + kCompleteDelay;
-  --in_flight_;
-  station_.complete_at(Engine::kStore, move.slot, move.free);
-  if (record_) result_.timeline.push_back({Engine::kStore, move.command, move.start, move.free});
+  --in_flight;
+  context_.station.complete_at(Engine::kStore, move.slot, move.free);
+  context_.recorder.add(Engine::kStore, move.command, move.start, move.free);
 }
 
 void StoreEngine::put() {
-  if (!writing_) return;
-  if (writing_row_.ready > clock_.now) {
-    clock_.wake(writing_row_.ready);
+  port_refused_ = false;
+  if (!writing) return;
+  if (written_row.ready > clock_.now) {
+    clock_.wake(written_row.ready);
     return;
   }
-  const uint64_t address = writing_row_.dram + written_;
-  const uint32_t left = writing_row_.bytes - written_;
-  uint32_t size = parameters_.beat_bytes, useful = 0;
-  for (uint32_t s = parameters_.beat_bytes; s <= parameters_.max_request_bytes; s *= 2) {
-    const uint32_t covered = std::min(left, s - static_cast<uint32_t>(address % s));
-    if (covered > useful) {
-      useful = covered;
-      size = s;
-    }
+  const Request request =
+      best_request(context_.parameters, written_row.dram + written, written_row.bytes - written);
+  const uint32_t beats = request.bytes / context_.parameters.beat_bytes;
+  if (!context_.port.request_write(beats)) {
+    port_refused_ = true;
+    return;
   }
-  const uint32_t beats = size / parameters_.beat_bytes;
-  if (!port_.request_write(beats)) return;
-  ++result_.counters.puts;
-  result_.counters.written_bytes += size;
-  ++unacknowledged_;
-  written_ += useful;
-  writing_row_.ready = clock_.now + beats;
-  writer_free_ = clock_.now + beats - 1;  // the next row's first block enters with the last beat
-  writing_ = written_ != writing_row_.bytes;
+  ++context_.counters.puts;
+  context_.counters.written_bytes += request.bytes;
+  unacknowledged.push_back(request.bytes);
+  written += request.useful;
+  written_row.ready = clock_.now + beats;
+  writer_free = clock_.now + beats - 1;  // the next row's first block enters with the last beat
+  writing = written != written_row.bytes;
   clock_.wake(clock_.now + 1);
 }
 
 void StoreEngine::acknowledge() {
-  if (drained_at_ > clock_.now) clock_.wake(drained_at_);
-  if (!port_.write_ack_ready()) return;
-  port_.take_beat();
-  --unacknowledged_;
-  drained_at_ = clock_.now + kDrainDelay;
-  clock_.wake(drained_at_);
+  if (drained_at > clock_.now) clock_.wake(drained_at);
+  if (!context_.port.write_ack_ready()) return;
+  context_.port.take_beat();
+  context_.counters.external[kWrittenBytes] += unacknowledged.front();
+  unacknowledged.pop_front();
+  drained_at = clock_.now + kDrainDelay;
+  clock_.wake(drained_at);
+}
+
+void StoreEngine::describe(Words& words, const Station::Names& names) const {
+  const auto slot_name = [&](int slot) -> uint64_t { return names[2][static_cast<size_t>(slot)]; };
+  const auto block_words = [&](const Block& block) {
+    words.add(uint64_t{block.row} << 32 | block.bytes);
+    words.add(uint64_t{block.move} << 2 | uint64_t{block.accumulator} << 1 | uint64_t{block.last});
+    words.dram(block.dram);
+    words.time(block.ready);
+  };
+  words.add(queue.size());
+  for (size_t n = 0; n < queue.size(); ++n) {
+    words.add(queue[n].config ? kNever : slot_name(queue[n].slot));
+    words.time(queue[n].visible);
+  }
+  for (const Move& move : moves) {
+    words.add(move.active);
+    if (move.active) {
+      words.add(slot_name(move.slot));
+      words.add(move.blocks_left);
+      words.origin(move.command);
+      words.start(move.start);
+    } else {
+      words.time(move.free);
+    }
+  }
+  words.add(uint64_t{pooling} << 2 | uint64_t{sending} << 1 | uint64_t{started});
+  if (sending) {
+    words.add(sending_move);
+    words.add(next);
+    words.add(total);
+  }
+  for (const Ring<Block>* blocks : {&dispatched, &reading}) {
+    words.add(blocks->size());
+    for (size_t n = 0; n < blocks->size(); ++n) block_words((*blocks)[n]);
+  }
+  words.add(writing);
+  if (writing) {
+    block_words(written_row);
+    words.add(written);
+  }
+  words.time(writer_free);
+  words.add(unacknowledged.size());
+  for (size_t n = 0; n < unacknowledged.size(); ++n) words.add(unacknowledged[n]);
+  words.time(drained_at);
 }
 
 }  // namespace zomboss::gemmini::timing

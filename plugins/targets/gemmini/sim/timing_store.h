@@ -2,24 +2,72 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <vector>
 
-#include "plugins/targets/gemmini/sim/timing_load.h"
+#include "plugins/targets/gemmini/sim/timing_execute.h"
 
 namespace zomboss::gemmini::timing {
 
-class StoreEngine {
- public:
-  StoreEngine(const Machine& machine, const TimingParameters& parameters, Clock& clock, MemoryPort& port,
-              Banks& banks, Station& station, TimingResult& result, bool record);
+struct StoreState {
+  struct Move {
+    bool active = false;
+    int slot = 0;
+    uint32_t command = 0;
+    uint64_t blocks_left = 0;  // to reach the writer
+    uint64_t start = 0;
+    uint64_t free = 0;
+  };
+  struct Block {  // of one row
+    uint32_t row = 0;
+    bool accumulator = false;
+    bool last = false;  // of its DRAM row: the row is written then
+    uint64_t dram = 0;
+    uint32_t bytes = 0;
+    uint32_t move = 0;
+    uint64_t ready = 0;
+  };
 
-  bool can_accept() const { return queue_.size() < kQueue; }
-  void accept(const Op& op, int slot) { queue_.push_back({op, slot, clock_.now + 1}); }
+  Ring<Issued> queue;
+  std::vector<Move> moves;
+  size_t in_flight = 0;
+  bool sending = false;
+  bool started = false;  // the first block of the command was sent
+  bool pooling = false;  // as configured last
+  uint32_t sending_move = 0;
+  uint64_t next = 0;   // block counter of the command
+  uint64_t total = 0;  // blocks of the command
+  Ring<Block> dispatched, reading;
+  bool writing = false;
+  Block written_row;
+  uint32_t written = 0;
+  uint64_t writer_free = 0;
+  Ring<uint32_t> unacknowledged;  // bytes
+  uint64_t drained_at = 0;
+};
+
+class StoreEngine : private StoreState {
+ public:
+  StoreEngine(const Context& context, ExecuteEngine& execute);
+
+  bool can_accept() const { return queue.size() < kQueue; }
+  void accept(const Op& op, int slot) {
+    queue.push_back({slot, op.kind == Kind::kConfig, context_.clock.now + 1});
+  }
   void tick();
-  bool busy() const { return in_flight_ != 0 || !drained(); }
+  bool busy() const { return in_flight != 0 || !drained(); }
+  bool has_commands() const { return in_flight != 0 || !queue.empty(); }
   // A command is complete when its data have left the local memory; the unit is idle when memory has them.
-  bool drained() const { return !writing_ && unacknowledged_ == 0 && clock_.now >= drained_at_; }
+  bool drained() const { return !writing && unacknowledged.empty() && clock_.now >= drained_at; }
+  // Bits of the events that hold from the last tick to the next one.
+  uint64_t events() const {
+    return uint64_t{sending && !started} << kStoreDmaWait | uint64_t{sending && started} << kStoreActive |
+           uint64_t{pooling} << kStorePooling | uint64_t{block_waits_} << kStoreScratchpadWait |
+           uint64_t{writing} << kWriteDmaActive | uint64_t{port_refused_} << kWriteDmaPortWait;
+  }
+
+  const StoreState& state() const { return *this; }
+  void restore(const StoreState& state) { static_cast<StoreState&>(*this) = state; }
+  void describe(Words& words, const Station::Names& names) const;
 
  private:
   static constexpr size_t kQueue = 2;
@@ -32,56 +80,20 @@ class StoreEngine {
   static constexpr uint64_t kCompleteDelay = 1;    // last block at the writer to the station
   static constexpr uint64_t kDrainDelay = 2;       // last acknowledgement to idle
 
-  struct Move {
-    bool active = false;
-    int slot = 0;
-    uint32_t command = 0;
-    uint64_t blocks_left = 0;  // to reach the writer
-    uint64_t start = 0;
-    uint64_t free = 0;
-  };
-  struct Request {  // one block of one row
-    uint32_t row = 0;
-    bool accumulator = false;
-    bool last = false;  // of its DRAM row: the row is written then
-    uint64_t dram = 0;
-    uint32_t bytes = 0;
-    size_t move = 0;
-    uint64_t ready = 0;
-  };
-
   void control();
   void send_block();
-  Request block_request(const Op& op) const;
+  void fill_block(const Op& op, Block& block) const;
   void dispatch();
   void take_row();
-  void finish_block(size_t index);
+  void finish_block(uint32_t index);
   void put();
   void acknowledge();
 
-  const Machine& machine_;
-  const TimingParameters& parameters_;
+  const Context context_;
   Clock& clock_;
-  MemoryPort& port_;
-  Banks& banks_;
-  Station& station_;
-  TimingResult& result_;
-  const bool record_;
-
-  std::deque<Issued> queue_;
-  std::vector<Move> moves_;
-  size_t in_flight_ = 0;
-  bool sending_ = false;
-  size_t sending_move_ = 0;
-  uint64_t next_ = 0;   // block counter of the command
-  uint64_t total_ = 0;  // blocks of the command
-  std::deque<Request> dispatch_, issue_;
-  bool writing_ = false;
-  Request writing_row_;
-  uint32_t written_ = 0;
-  uint64_t writer_free_ = 0;
-  uint64_t unacknowledged_ = 0;
-  uint64_t drained_at_ = 0;
+  ExecuteEngine& execute_;
+  bool port_refused_ = false;
+  bool block_waits_ = false;
 };
 
 }  // namespace zomboss::gemmini::timing

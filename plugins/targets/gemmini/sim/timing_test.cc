@@ -165,6 +165,100 @@ TEST(GemminiTiming, ErrorsNameTheCommand) {
   EXPECT_FALSE(simulate_timing({}, Machine{}).ok());
 }
 
+// Skipping what is known must not be seen: neither in cycles nor in any sum or span.
+void expect_same_without_skipping(const std::vector<Command>& program, uint32_t latency, size_t* skipped) {
+  TimingParameters parameters;
+  parameters.memory_latency = latency;
+  for (const bool timeline : {false, true}) {
+    parameters.skip_repetitions = true;
+    auto fast = simulate_timing(program, testing::default_machine(), parameters, timeline);
+    parameters.skip_repetitions = false;
+    auto slow = simulate_timing(program, testing::default_machine(), parameters, timeline);
+    ASSERT_EQ(fast.ok(), slow.ok());
+    if (!fast.ok()) {
+      EXPECT_EQ(fast.status().message(), slow.status().message());
+      continue;
+    }
+    EXPECT_EQ(fast->cycles, slow->cycles);
+    EXPECT_LE(fast->counters.steps, slow->counters.steps);
+    *skipped += fast->counters.steps < slow->counters.steps ? 1 : 0;
+    fast->counters.steps = slow->counters.steps;
+    EXPECT_TRUE(fast->counters == slow->counters);
+    EXPECT_TRUE(fast->timeline == slow->timeline);
+  }
+}
+
+TEST(GemminiTiming, RepetitionsAreSkippedWithoutATrace) {
+  size_t skipped = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(23, seed);
+    const auto operand = [&] {
+      Operand result = {static_cast<uint32_t>(random.below(300)) * 16, 16,
+                        static_cast<uint16_t>(1 + random.below(16))};
+      if (random.below(3) == 0)
+        result.address = accumulator_address(result.address % 1024, random.below(2) != 0);
+      return result;
+    };
+    std::vector<Command> body;
+    for (uint64_t n = 5 + random.below(40); n != 0; --n) {
+      switch (random.below(6)) {
+        case 0:
+          body.push_back(mvout(kDram + 0x10000, operand()));
+          break;
+        case 1:
+          body.push_back(fence());
+          break;
+        case 2: {
+          const auto loop = loop_ws({.i = static_cast<uint16_t>(1 + random.below(3)),
+                                     .j = static_cast<uint16_t>(1 + random.below(5)),
+                                     .k = 2,
+                                     .a = kDram,
+                                     .b = kDram + 4096,
+                                     .c = random.below(2) * (kDram + 8192),
+                                     .a_stride = 64,
+                                     .b_stride = 80,
+                                     .c_stride = 64});
+          body.insert(body.end(), loop.begin(), loop.end());
+          break;
+        }
+        case 3:
+          body.push_back(mvin(random.below(4) * kDram, operand()));
+          break;
+        default:
+          body.push_back(preload(operand(), operand()));
+          body.push_back(compute(random.below(2) == 0, operand(), {kGarbage, 16, 16}));
+      }
+    }
+    std::vector<Command> program = configs();
+    for (uint64_t repeat = 0; repeat < 24; ++repeat) {
+      for (Command command : body) {
+        const bool move =
+            load_state_of(command.funct) >= 0 || command.funct == static_cast<uint32_t>(Funct::kMvout);
+        if (move && command.rs1 != 0) command.rs1 += repeat * 320;
+        program.push_back(command);
+      }
+    }
+    expect_same_without_skipping(program, seed % 2 == 0 ? 20 : 90, &skipped);
+  }
+  EXPECT_GE(skipped, 40u);
+}
+
+// An error in what follows a skipped stretch names the command as if nothing had been skipped.
+TEST(GemminiTiming, ErrorsAfterSkippedCommandsNameTheCommand) {
+  std::vector<Command> program = configs();
+  for (int repeat = 0; repeat < 100; ++repeat) {
+    for (uint32_t n = 0; n < 8; ++n) program.push_back(mvin(kDram + n * 256, {n * 16, 16, 16}));
+    program.push_back(preload({0, 16, 16}, {accumulator_address(0), 16, 16}));
+    program.push_back(compute(true, {4096, 16, 16}, {kGarbage, 16, 16}));
+  }
+  program.push_back({99, 1, 2});
+  const auto result = simulate_timing(program, testing::default_machine());
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.status().message(),
+            "command 1004 (illegal funct=99 rs1=0x1 rs2=0x2): funct 99 is no Gemmini command");
+}
+
 // Random streams finish, or say why not; never a stall of the model itself.
 TEST(GemminiTiming, RandomCommandsFinishOrFail) {
   const auto operand = [](Random& random) {

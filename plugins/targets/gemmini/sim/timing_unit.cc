@@ -1,0 +1,365 @@
+#include "plugins/targets/gemmini/sim/timing_unit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace zomboss::gemmini::timing {
+namespace {
+
+bool is_fence(const Command& command) {
+  return command.funct == static_cast<uint32_t>(Funct::kFence);
+}
+
+Context context_of(const Machine& machine, const TimingParameters& parameters, Clock& clock, MemoryPort& port,
+                   Banks& banks, Station& station, TimingCounters& counters, Recorder& recorder) {
+  return {machine, parameters, clock, port, banks, station, counters, recorder};
+}
+
+}  // namespace
+
+Unit::Unit(std::span<const Command> commands, const Machine& machine, const TimingParameters& parameters,
+           bool record)
+    : commands_(commands),
+      machine_(machine),
+      parameters_(parameters),
+      port_(parameters_, clock_),
+      banks_(machine_, clock_),
+      station_(machine_, clock_),
+      throttle_(machine_, station_),
+      loops_(machine_, clock_, throttle_),
+      decoder_(machine_),
+      load_(context_of(machine_, parameters_, clock_, port_, banks_, station_, counters_, recorder_)),
+      execute_(context_of(machine_, parameters_, clock_, port_, banks_, station_, counters_, recorder_)),
+      store_(context_of(machine_, parameters_, clock_, port_, banks_, station_, counters_, recorder_),
+             execute_),
+      memo_(parameters.skip_repetitions ? commands : std::span<const Command>(),
+            parameters.max_request_bytes) {
+  recorder_.on = record;
+}
+
+Result<TimingResult> Unit::run() {
+  for (;;) {
+    if (at_boundary_) checkpoint();
+    if (idle()) {
+      while (next_is_fence()) ++next_command;
+      if (position() == commands_.size()) break;
+    }
+    clock_.next = kNever;
+    ZB_TRY(cycle());
+    ++counters_.steps;
+    if (idle()) clock_.wake(clock_.now + 1);
+    if (clock_.next == kNever) return stalled();
+    if (clock_.next + recorder_.cycle_offset > parameters_.max_cycles) {
+      return resource_exhausted(fmt::format("more than {} cycles", parameters_.max_cycles));
+    }
+    count(clock_.next - clock_.now);
+    clock_.now = clock_.next;
+  }
+  flush_events();
+  TimingResult result;
+  result.cycles = cycles();
+  result.counters = counters_;
+  result.timeline = std::move(recorder_.spans);
+  std::stable_sort(result.timeline.begin(), result.timeline.end(),
+                   [](const Span& a, const Span& b) { return a.start < b.start; });
+  return result;
+}
+
+bool Unit::idle() const {
+  return offered.empty() && unrolled.empty() && !waiting && conv_next_ == conv_.size() && loops_.idle() &&
+         station_.idle() && store_.drained();
+}
+
+bool Unit::next_is_fence() const {
+  return position() < commands_.size() && is_fence(commands_[position()]);
+}
+
+Status Unit::stalled() const {
+  if (execute_.waits_for_compute()) {
+    return failed_precondition(
+        fmt::format("the unit never becomes idle: after {} of {} commands, work waits for a "
+                    "preload whose computation does not come",
+                    position(), commands_.size()));
+  }
+  return internal_error(
+      fmt::format("the cycle model stalls at cycle {} with {} of {} commands taken; please report "
+                  "this with the command stream",
+                  cycles(), position(), commands_.size()));
+}
+
+Status Unit::cycle() {
+  tick_engines();
+  issue();
+  ZB_TRY(allocate());
+  station_.retire();
+  ZB_TRY(unroll());
+  offer();
+  return {};
+}
+
+// An engine is asked when it wanted to be, or when something that it waits for came from outside.
+void Unit::tick_engines() {
+  const auto tick = [this](Engine engine, auto& controller) {
+    const uint64_t before = clock_.next;
+    clock_.next = kNever;
+    controller.tick();
+    due[index_of(engine)] = clock_.next;
+    clock_.next = std::min(before, clock_.next);
+    engine_events[index_of(engine)] = controller.events();
+  };
+  banks_.begin_cycle();
+  if (due[0] <= clock_.now || port_.take_news(MemoryPort::kRead)) {
+    tick(Engine::kLoad, load_);
+  } else {
+    clock_.wake(due[0]);
+  }
+  if (due[1] <= clock_.now || (banks_.written() & execute_.sensitive_banks()) != 0) {
+    tick(Engine::kExecute, execute_);
+  } else {
+    clock_.wake(due[1]);
+  }
+  if (due[2] <= clock_.now || port_.take_news(MemoryPort::kWrite)) {
+    tick(Engine::kStore, store_);
+  } else {
+    clock_.wake(due[2]);
+  }
+}
+
+void Unit::issue() {
+  if (load_.can_accept()) issue_to(Engine::kLoad, load_);
+  if (execute_.can_accept()) issue_to(Engine::kExecute, execute_);
+  if (store_.can_accept()) issue_to(Engine::kStore, store_);
+}
+
+template <typename Controller>
+void Unit::issue_to(Engine engine, Controller& controller) {
+  const int slot = station_.issue(engine);
+  if (slot < 0) return;
+  controller.accept(station_.op(engine, slot), slot);
+  due[index_of(engine)] = std::min(due[index_of(engine)], clock_.now + 1);
+  ++counters_.commands[index_of(engine)];
+}
+
+Status Unit::allocate() {
+  if (!waiting) {
+    if (unrolled.empty()) return {};
+    const Item& item = unrolled.front();
+    if (item.ready > clock_.now) {
+      clock_.wake(item.ready);
+      return {};
+    }
+    auto known = decoder_.decode(item.command, static_cast<uint32_t>(item.index), item.from_loop, decoded);
+    if (!known.ok()) return with_command(item.index, std::move(known).status());
+    unrolled.pop_front();
+    clock_.wake(clock_.now + 1);
+    if (!*known) return {};
+    waiting = true;
+  }
+  if (station_.allocate(decoded)) waiting = false;
+  return {};
+}
+
+// Moves one command from the offered ones (or from a loop) to the station's input.
+Status Unit::unroll() {
+  if (unrolled.size() >= kOutputs) return {};
+  const uint64_t ready = clock_.now + parameters_.front_latency - front_delay();
+  if (conv_next_ != conv_.size()) {
+    unrolled.push_back({conv_[conv_next_++], conv_index_, false, ready});
+    clock_.wake(clock_.now + 1);
+  } else if (!loops_.idle()) {
+    tick_loops(ready);
+  }
+  if (offered.empty()) return {};
+  const Item& item = offered.front();
+  if (item.ready > clock_.now) {
+    clock_.wake(item.ready);
+    return {};
+  }
+  if (is_loop_ws(item.command.funct)) {
+    if (conv_next_ != conv_.size()) return {};
+    auto taken = loops_.accept(item.command, static_cast<uint32_t>(item.index));
+    if (!taken.ok()) return with_command(item.index, std::move(taken).status());
+    if (!*taken) return {};
+    loops_due = clock_.now + 1;
+  } else {
+    if (!loops_.idle() || conv_next_ != conv_.size()) return {};
+    Status status = pass(item, ready);
+    if (!status.ok()) return with_command(item.index, std::move(status));
+  }
+  offered.pop_front();
+  clock_.wake(clock_.now + 1);
+  return {};
+}
+
+void Unit::tick_loops(uint64_t ready) {
+  const uint64_t completed = throttle_.completed();
+  if (loops_due > clock_.now && completed == loops_seen) {
+    clock_.wake(loops_due);
+    return;
+  }
+  loops_seen = completed;
+  const uint64_t before = clock_.next;
+  clock_.next = kNever;
+  LoopOutput output;
+  if (loops_.tick(output)) unrolled.push_back({output.command, output.index, true, ready});
+  loops_due = clock_.next;
+  clock_.next = std::min(before, clock_.next);
+}
+
+// A plain command, or one of a convolution loop, whose expansion follows in the functional model's order.
+Status Unit::pass(const Item& item, uint64_t ready) {
+  LoopConv probe;
+  if (!latch(probe, item.command)) {
+    unrolled.push_back({item.command, item.index, false, ready});
+    return {};
+  }
+  conv_.clear();
+  conv_next_ = 0;
+  conv_index_ = item.index;
+  return conv_unroller_.feed(item.command, [this](const Command& command) {
+    conv_.push_back(command);
+    return Status();
+  });
+}
+
+Status Unit::with_command(uint64_t index, Status status) const {
+  const uint64_t real = index + recorder_.command_offset;
+  return std::move(status).with_prefix(fmt::format("command {} ({})", real, disassemble(commands_[real])));
+}
+
+// The host offers its next command.
+void Unit::offer() {
+  const uint64_t at = position();
+  if (at == commands_.size() || is_fence(commands_[at])) return;
+  if (next_offer > clock_.now) {
+    clock_.wake(next_offer);
+    return;
+  }
+  if (offered.size() + kOutputs >= parameters_.front_capacity && !offered.empty()) return;
+  offered.push_back({commands_[at], next_command, false, clock_.now + front_delay()});
+  ++next_command;
+  next_offer = clock_.now + 1 + parameters_.command_gap;
+  clock_.wake(offered.back().ready);
+  clock_.wake(next_offer);
+  at_boundary_ = at + 1 == memo_.wanted();
+}
+
+// The next `span` cycles, in which nothing changes.
+void Unit::count(uint64_t span) {
+  counters_.busy_cycles[0] += load_.busy() ? span : 0;
+  counters_.busy_cycles[2] += store_.busy() ? span : 0;
+  // The array runs empty without an event.
+  const uint64_t empty_at = execute_.mesh_empty_at();
+  const uint64_t computing = execute_.running_step() ? span
+                             : empty_at > clock_.now ? std::min(span, empty_at - clock_.now)
+                                                     : 0;
+  counters_.busy_cycles[1] += computing;
+  auto& external = counters_.external;
+  external[kLoadEntries] += station_.entries_used(Engine::kLoad) * span;
+  external[kStoreEntries] += station_.entries_used(Engine::kStore) * span;
+  external[kExecuteEntries] += station_.entries_used(Engine::kExecute) * span;
+  external[kReadLatency] += port_.requests_in_flight(MemoryPort::kRead) * span;
+  external[kWriteLatency] += port_.requests_in_flight(MemoryPort::kWrite) * span;
+
+  const auto bit = [](bool holds, Event event) { return uint64_t{holds} << event; };
+  uint64_t events = engine_events[0] | engine_events[1] | engine_events[2] | bit(waiting, kStationFull) |
+                    bit(!station_.idle(), kStationActive) | bit(!loops_.idle(), kLoopActive);
+  static constexpr Event kBusy[] = {kNoEvent,     kLoadOnly,    kStoreOnly,    kLoadStore,
+                                    kExecuteOnly, kLoadExecute, kStoreExecute, kLoadStoreExecute};
+  const size_t moving = (load_.has_commands() ? 1 : 0) | (store_.has_commands() ? 2 : 0);
+  if (execute_.has_commands() || computing == span || computing == 0) {
+    const bool executes = execute_.has_commands() || computing == span;
+    note_events(events | bit(true, kBusy[moving | (executes ? 4 : 0)]), span);
+  } else {
+    note_events(events | bit(true, kBusy[moving | 4]), computing);
+    note_events(events | bit(true, kBusy[moving]), span - computing);
+  }
+}
+
+void Unit::note_events(uint64_t events, uint64_t span) {
+  if (events != events_) {
+    flush_events();
+    events_ = events;
+  }
+  events_span_ += span;
+}
+
+void Unit::flush_events() {
+  for (uint64_t left = events_; left != 0; left &= left - 1)
+    counters_.events[static_cast<size_t>(std::countr_zero(left))] += events_span_;
+  events_ = 0;
+  events_span_ = 0;
+}
+
+// Between two chunks of the program: skips what is known to follow.
+void Unit::checkpoint() {
+  at_boundary_ = false;
+  execute_.settle();
+  flush_events();
+  const uint64_t steps = counters_.steps;
+  Memo<UnitState>::Totals totals = {cycles(), position(), counters_};
+  const UnitState* after = memo_.visit(
+      totals, recorder_.spans, [this] { return describe(); }, [this] { return snapshot(); });
+  if (after == nullptr) return;
+  restore(*after);
+  recorder_.cycle_offset = totals.cycles - clock_.now;
+  recorder_.command_offset = totals.commands - next_command;
+  counters_ = totals.counters;
+  counters_.steps = steps;
+}
+
+std::vector<uint64_t> Unit::describe() const {
+  Words words(clock_.now, next_command, parameters_.max_request_bytes, recorder_.on);
+  words.time(next_offer);
+  for (const Ring<Item>* items : {&offered, &unrolled}) {
+    words.add(items->size());
+    for (size_t n = 0; n < items->size(); ++n) {
+      const Item& item = (*items)[n];
+      const SeenCommand seen = see(item.command, parameters_.max_request_bytes);
+      for (const uint64_t word : {seen.funct, seen.rs1, seen.rs2}) words.add(word);
+      words.origin(item.index);
+      words.add(item.from_loop);
+      words.time(item.ready);
+    }
+  }
+  for (const uint64_t events : engine_events) words.add(events);
+  words.add(waiting);
+  if (waiting) timing::describe(decoded, words);
+  port_.describe(words);
+  banks_.describe(words);
+  Station::Names names;
+  station_.describe(words, names);
+  loops_.describe(words);
+  throttle_.describe(words);
+  decoder_.describe(words);
+  load_.describe(words, names);
+  execute_.describe(words, names);
+  store_.describe(words, names);
+  return words.take();
+}
+
+UnitState Unit::snapshot() const {
+  return {clock_.now,        *this,
+          port_.state(),     banks_.state(),
+          station_.state(),  loops_.state(),
+          throttle_.state(), decoder_.state(),
+          load_.state(),     execute_.state(),
+          store_.state()};
+}
+
+void Unit::restore(const UnitState& state) {
+  clock_.now = state.now;
+  static_cast<FrontState&>(*this) = state.front;
+  port_.restore(state.port);
+  banks_.restore(state.banks);
+  station_.restore(state.station);
+  loops_.restore(state.loops);
+  throttle_.restore(state.throttle);
+  decoder_.restore(state.configuration);
+  load_.restore(state.load);
+  execute_.restore(state.execute);
+  store_.restore(state.store);
+}
+
+}  // namespace zomboss::gemmini::timing
