@@ -9,8 +9,9 @@ packages=(
   libsqlite3-dev libcurl4-openssl-dev
   libgtest-dev libgmock-dev libbenchmark-dev
 )
-if [[ "${1:-}" == "--developer" ]]; then  # second compiler, style tools, a browser for the report tests
-  packages+=(clang clang-format clang-tidy chromium)
+if [[ "${1:-}" == "--developer" ]]; then
+  # Second compiler, style tools, a browser for the report tests, compiler and emulator for exported kernels.
+  packages+=(clang clang-format clang-tidy chromium gcc-riscv64-unknown-elf qemu-user)
 fi
 
 missing=()

@@ -6,22 +6,27 @@
 
 #include "plugins/targets/gemmini/sim/command.h"
 #include "zomboss/schema/program_generated.h"
+#include "zomboss/sdk/status.h"
 
 namespace zomboss::gemmini {
 
 // C identifier of a buffer, e.g. "input_0", "buffer_3".
 std::string c_buffer_name(const wire::ProgramT& program, size_t number);
 
-// The buffer that a move's DRAM address lies in and the bytes from its start; buffer -1 for other commands,
-// the address 0, and addresses in no buffer.
-struct CAddress {
-  int buffer = -1;
-  uint64_t offset = 0;
+// A register of a command: a number, or a DRAM address as the bytes from the start of a buffer. Addresses
+// below every buffer are numbers: 0 is none, and the loop commands know a bias at 1 that nobody reads.
+struct CWord {
+  int buffer = -1;  // -1: a number
+  uint64_t value = 0;
 };
-CAddress c_address(const wire::ProgramT& program, const Command& command);
+struct CWords {
+  CWord rs1, rs2;
+};
+// Invalid argument: an address in no buffer, which would be another one in C.
+Result<CWords> c_words(const wire::ProgramT& program, const Command& command);
 
 // The intrinsic whose instruction word and registers are those of the command; the raw instruction when the
-// fields do not fit the intrinsic.
-std::string c_statement(const wire::ProgramT& program, const Command& command);
+// fields do not fit the intrinsic. Fails as c_words.
+Result<std::string> c_statement(const wire::ProgramT& program, const Command& command);
 
 }  // namespace zomboss::gemmini

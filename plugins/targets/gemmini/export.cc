@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "plugins/targets/gemmini/c_command.h"
@@ -31,27 +32,9 @@ constexpr std::string_view kPreamble = R"(
 #endif
 )";
 
-constexpr std::string_view kIssueTable = R"(
-/* rs1 of a move is an offset into its buffer. */
-static void issue(const struct command *c) {
-  const uint64_t rs1 = c->buffer < 0 ? c->rs1 : (uint64_t)(uintptr_t)buffers[c->buffer] + c->rs1;
-  switch (c->funct) {
-    case 0: ROCC_INSTRUCTION_RS1_RS2(XCUSTOM_ACC, rs1, c->rs2, 0); break;
-    case 1: ROCC_INSTRUCTION_RS1_RS2(XCUSTOM_ACC, rs1, c->rs2, 1); break;
-    case 2: ROCC_INSTRUCTION_RS1_RS2(XCUSTOM_ACC, rs1, c->rs2, 2); break;
-    case 3: ROCC_INSTRUCTION_RS1_RS2(XCUSTOM_ACC, rs1, c->rs2, 3); break;
-    case 4: ROCC_INSTRUCTION_RS1_RS2(XCUSTOM_ACC, rs1, c->rs2, 4); break;
-    case 5: ROCC_INSTRUCTION_RS1_RS2(XCUSTOM_ACC, rs1, c->rs2, 5); break;
-    case 6: ROCC_INSTRUCTION_RS1_RS2(XCUSTOM_ACC, rs1, c->rs2, 6); break;
-    case 7: ROCC_INSTRUCTION_RS1_RS2(XCUSTOM_ACC, rs1, c->rs2, 7); break;
-    case 14: ROCC_INSTRUCTION_RS1_RS2(XCUSTOM_ACC, rs1, c->rs2, 14); break;
-    default: gemmini_fence(); break;
-  }
-}
-
-static void run_kernel(void) {
-  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) issue(&commands[i]);
-  gemmini_fence();
+// The vendor's macros do not tell the compiler that the accelerator writes memory.
+constexpr std::string_view kEnd = R"(  gemmini_fence();
+  __asm__ volatile("" : : : "memory"); /* what the accelerator wrote is read anew */
 }
 )";
 
@@ -121,14 +104,7 @@ class CWriter {
     text_ += kPreamble;
     text_ += fmt::format("#if DIM != {0}\n#error \"this kernel is for DIM {0}\"\n#endif\n\n", machine_.dim);
     ZB_TRY(write_buffers(inputs, expected));
-    // The table has room for one address a command; loops have two.
-    const bool loops = std::any_of(commands_.begin(), commands_.end(), [](const Command& command) {
-      return static_cast<Funct>(command.funct) == Funct::kLoopWs;
-    });
-    if (loops || commands_.size() <= kUnrolledCommands)
-      write_unrolled();
-    else
-      write_table();
+    ZB_TRY(commands_.size() <= kUnrolledCommands ? write_unrolled() : write_table());
     text_ += kMain;
     return std::move(text_);
   }
@@ -174,24 +150,46 @@ class CWriter {
     return {};
   }
 
-  void write_unrolled() {
+  Status write_unrolled() {
     text_ += "\nstatic void run_kernel(void) {\n";
-    for (const Command& command : commands_) text_ += "  " + c_statement(program_, command) + "\n";
-    text_ += "  gemmini_fence();\n}\n";
+    for (const Command& command : commands_) {
+      ZB_ASSIGN(const std::string statement, c_statement(program_, command));
+      text_ += "  " + statement + "\n";
+    }
+    text_ += kEnd;
+    return {};
   }
 
-  void write_table() {
+  // A register that is an address is its offset into a buffer.
+  Status write_table() {
     text_ += fmt::format("\nstatic void *const buffers[] = {{{}}};\n", buffer_names_);
-    text_ += "struct command {\n  int16_t funct, buffer;\n  uint64_t rs1, rs2;\n};\n";
+    text_ += "struct command {\n  int16_t funct, buffer1, buffer2;\n  uint64_t rs1, rs2;\n};\n";
     text_ += "static const struct command commands[] = {\n";
     auto out = std::back_inserter(text_);
+    std::set<uint32_t> functs;
     for (const Command& command : commands_) {
-      const CAddress at = c_address(program_, command);
-      fmt::format_to(out, "  {{{}, {}, 0x{:x}u, 0x{:x}u}},\n", command.funct, at.buffer,
-                     at.buffer < 0 ? command.rs1 : at.offset, command.rs2);
+      ZB_ASSIGN(const CWords words, c_words(program_, command));
+      fmt::format_to(out, "  {{{}, {}, {}, 0x{:x}u, 0x{:x}u}},\n", command.funct, words.rs1.buffer,
+                     words.rs2.buffer, words.rs1.value, words.rs2.value);
+      functs.insert(command.funct);
     }
-    text_ += "};\n";
-    text_ += kIssueTable;
+    text_ += "};\n\n";
+    text_ += "static uint64_t register_word(int16_t buffer, uint64_t value) {\n";
+    text_ += "  return buffer < 0 ? value : (uint64_t)(uintptr_t)buffers[buffer] + value;\n}\n\n";
+    // The funct is part of the instruction word.
+    text_ += "static void issue(const struct command *c) {\n";
+    text_ += "  const uint64_t rs1 = register_word(c->buffer1, c->rs1);\n";
+    text_ += "  const uint64_t rs2 = register_word(c->buffer2, c->rs2);\n";
+    text_ += "  switch (c->funct) {\n";
+    for (const uint32_t funct : functs) {
+      if (static_cast<Funct>(funct) == Funct::kFence) continue;
+      fmt::format_to(out, "    case {0}: ROCC_INSTRUCTION_RS1_RS2(XCUSTOM_ACC, rs1, rs2, {0}); break;\n",
+                     funct);
+    }
+    text_ += "    default: gemmini_fence(); break;\n  }\n}\n\nstatic void run_kernel(void) {\n";
+    text_ += "  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) issue(&commands[i]);\n";
+    text_ += kEnd;
+    return {};
   }
 
   const wire::ProgramT& program_;
