@@ -1,0 +1,180 @@
+#include "plugins/targets/gemmini/conv/estimate.h"
+
+#include <algorithm>
+
+#include "plugins/targets/gemmini/conv/replay.h"
+
+namespace zomboss::gemmini::conv {
+namespace {
+
+// Fixed costs and shares, read off measurements of the hardware.
+constexpr double kStartCycles = 20;  // commands on their way, configuration
+constexpr double kArrayFill = 40;    // first operand row to first result row
+constexpr double kStoreRow = 1.65;   // accumulator reads share one buffer
+constexpr double kStepFloor = 8.25;  // two commands
+constexpr double kConflict = 0.5;    // of overlapped loads, the part that stops the array
+constexpr int64_t kReplayedSteps = 3072;
+
+double row_cycles(int64_t bytes, const MachineModel& model) {
+  const auto beats = static_cast<double>(ceil_div(bytes, model.memory.bus_bytes));
+  return std::max(beats, (model.memory.latency + 7.0) / model.memory.in_flight);
+}
+
+class Rough {
+ public:
+  Rough(const Problem& problem, const Mapping& mapping, const MachineModel& model)
+      : problem_(problem),
+        form_(problem.forms[mapping.form]),
+        m_(mapping),
+        model_(model),
+        dim_(model.machine.dim),
+        loop_(mapping.interface == Interface::kLoop),
+        needs_(footprint(problem, mapping, model.machine)) {
+    widest_ = model.machine.max_block_columns() / dim_;
+    in_ = std::min(m_.tile_k, form_.most_in_channels());
+    out_ = std::min(m_.tile_n, form_.most_out_channels());
+  }
+
+  Estimate run() {
+    const auto groups = static_cast<double>(form_.groups.size());
+    const double pixel_tiles = static_cast<double>(needs_.pixel_tiles),
+                 n_tiles = static_cast<double>(needs_.n_tiles), k_tiles = static_cast<double>(needs_.k_tiles),
+                 tiles = pixel_tiles * n_tiles * k_tiles;
+    // Ragged last tiles have less to do.
+    const double pixels = share(problem_.batch, m_.tile_batch) * share(problem_.rows.out, m_.tile_rows) *
+                          share(problem_.cols.out, m_.tile_cols);
+    const double outs = share(form_.most_out_channels(), m_.tile_n);
+    const double ins = share(form_.most_in_channels(), m_.tile_k) *
+                       share(problem_.rows.kernel, m_.tile_kernel_rows) *
+                       share(problem_.cols.kernel, m_.tile_kernel_cols);
+    const bool rows_outside = m_.loop_order == LoopOrder::kRowsOutside;
+    const bool keeps_a =
+        loop_ ? needs_.pixel_tiles * needs_.k_tiles <= 2
+              : (rows_outside ? needs_.k_tiles : needs_.pixel_tiles * needs_.k_tiles) <= needs_.a_slots;
+    const bool keeps_b =
+        loop_ ? needs_.n_tiles * needs_.k_tiles <= 2
+              : (rows_outside ? needs_.n_tiles * needs_.k_tiles : needs_.k_tiles) <= needs_.b_slots;
+    const double a = pixels * ins * input_cycles(), b = outs * ins * weight_cycles();
+    const double a_loads = pixel_tiles * k_tiles * (keeps_a ? 1 : n_tiles);
+    const double b_loads = n_tiles * k_tiles * (keeps_b ? 1 : pixel_tiles);
+    const double d = pixels * outs * bias_cycles() * pixel_tiles * n_tiles;
+    const double c = pixels * outs * store_cycles();
+    const double x = pixels * outs * ins * step_cycles();
+    Estimate result;
+    result.load = groups * (a * a_loads + b * b_loads + d);
+    result.execute = groups * x * tiles;
+    result.store = groups * c * pixel_tiles * n_tiles;
+    const bool overlaps =
+        loop_ || (m_.buffering_a != Buffering::kSingle && m_.buffering_b != Buffering::kSingle);
+    const double busiest = std::max({result.load, result.execute, result.store});
+    const double conflict = m_.placement == BankPlacement::kCopies ? 0.15 : kConflict;
+    result.cycles = overlaps ? busiest + conflict * std::min(result.load, result.execute)
+                             : std::max(result.load + result.execute, result.store);
+    if (m_.acc_buffers == 1 && !loop_) result.cycles += std::min(result.store, result.execute) * 0.5;
+    result.cycles += kStartCycles + kArrayFill + 2.0 * model_.memory.latency + (a + b) / 2 + c / 2;
+    for (const Copy& copy : problem_.before) result.cycles += copy_estimate(copy, model_);
+    for (const OffsetCopy& copy : form_.before) result.cycles += copy_estimate(copy, model_);
+    for (const Copy& copy : problem_.after) result.cycles += copy_estimate(copy, model_);
+    return result;
+  }
+
+ private:
+  // Average part of a tile that has something in it.
+  static double share(int64_t extent, int64_t tile) {
+    return static_cast<double>(extent) / static_cast<double>(ceil_div(extent, tile) * std::min(tile, extent));
+  }
+
+  double taps() const { return static_cast<double>(m_.tile_kernel_rows * m_.tile_kernel_cols); }
+  double pixels() const { return static_cast<double>(m_.tile_batch * m_.tile_rows * m_.tile_cols); }
+
+  double input_cycles() const {
+    const int64_t k_blocks = ceil_div(in_, dim_);
+    const int64_t width = loop_ ? widest_ : std::min<int64_t>(m_.load_width_a, k_blocks);
+    const double rows =
+        m_.interface == Interface::kIm2col
+            ? pixels() * taps()
+            : static_cast<double>(m_.tile_batch * problem_.rows.patch(m_.tile_rows, m_.tile_kernel_rows) *
+                                  problem_.cols.patch(m_.tile_cols, m_.tile_kernel_cols));
+    const auto moves = static_cast<double>(ceil_div(k_blocks, width));
+    return rows * moves * row_cycles(std::min(in_, width * dim_), model_);
+  }
+  double weight_cycles() const {
+    const int64_t n_blocks = ceil_div(out_, dim_);
+    const int64_t width = loop_ ? widest_ : std::min<int64_t>(m_.load_width_b, n_blocks);
+    return static_cast<double>(in_) * taps() * static_cast<double>(ceil_div(n_blocks, width)) *
+           row_cycles(std::min(out_, width * dim_), model_);
+  }
+  double bias_cycles() const {
+    if (!problem_.has_bias && !loop_) return 0;
+    const double rows = pixels() * static_cast<double>(ceil_div(out_, dim_));
+    return rows * (problem_.bias_repeats() ? 1.2 : row_cycles(4 * dim_, model_));
+  }
+  double store_cycles() const {
+    const int64_t n_blocks = ceil_div(out_, dim_);
+    const int64_t width = loop_ ? 1 : std::min<int64_t>(m_.store_width, n_blocks);
+    const int64_t bytes = std::min(out_, width * dim_) * problem_.output_bytes();
+    const double row = std::max(kStoreRow * static_cast<double>(width), row_cycles(bytes, model_));
+    return pixels() * static_cast<double>(ceil_div(n_blocks, width)) * row;
+  }
+  double step_cycles() const {
+    const int64_t k_blocks = ceil_div(in_, dim_), n_blocks = ceil_div(out_, dim_);
+    int64_t steps = 0;
+    double rows = 0;
+    if (crosses_lines(problem_, m_.interface)) {
+      steps = ceil_div(m_.tile_batch * m_.tile_rows * m_.tile_cols, dim_);
+      rows = std::min<double>(static_cast<double>(dim_), pixels());
+    } else {
+      steps = m_.tile_batch * m_.tile_rows * ceil_div(m_.tile_cols, dim_);
+      rows = static_cast<double>(std::min(dim_, m_.tile_cols));
+    }
+    const double per_block =
+        static_cast<double>(dim_) + std::max(pixels() - rows, static_cast<double>(steps - 1) * kStepFloor);
+    const int64_t per_step =
+        loop_ ? std::max<int64_t>(1, in_ > dim_ ? 1 : std::min(m_.tile_kernel_cols, dim_ / in_))
+              : m_.taps_per_step;
+    return static_cast<double>(m_.tile_kernel_rows * ceil_div(m_.tile_kernel_cols, per_step) * k_blocks *
+                               n_blocks) *
+           per_block;
+  }
+
+  const Problem& problem_;
+  const Form& form_;
+  const Mapping& m_;
+  const MachineModel& model_;
+  const int64_t dim_;
+  const bool loop_;
+  const Footprint needs_;
+  int64_t widest_ = 1, in_ = 1, out_ = 1;
+};
+
+}  // namespace
+
+double copy_estimate(const Copy& copy, const MachineModel& model) {
+  double moves = 1;
+  int64_t unit = 1;
+  for (const CopyLoop& loop : copy.loops) {
+    moves *= static_cast<double>(loop.extent);
+    if (loop.source_stride == 1 && loop.target_stride == 1) unit = std::max(unit, loop.extent);
+  }
+  const int64_t width = std::min<int64_t>(
+      unit, copy.element_bytes == 1 ? model.machine.max_block_columns() : model.machine.dim);
+  return moves / static_cast<double>(width) * 1.6 * row_cycles(width * copy.element_bytes, model);
+}
+
+Estimate rough_estimate(const Problem& problem, const Mapping& mapping, const MachineModel& model) {
+  return Rough(problem, mapping, model).run();
+}
+
+Estimate estimate(const Problem& problem, const Mapping& mapping, const MachineModel& model) {
+  const Estimate rough = rough_estimate(problem, mapping, model);
+  if (mapping.interface == Interface::kLoop) return rough;
+  Estimate result = rough;
+  result.cycles = kStartCycles + replay(problem, mapping, model, kReplayedSteps);
+  for (const auto* list : {&problem.before, &problem.after})
+    for (const Copy& copy : *list) result.cycles += copy_estimate(copy, model);
+  for (const OffsetCopy& copy : problem.forms[mapping.form].before)
+    result.cycles += copy_estimate(copy, model);
+  return result;
+}
+
+}  // namespace zomboss::gemmini::conv
