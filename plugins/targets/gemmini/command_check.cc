@@ -37,6 +37,13 @@ std::optional<std::string> CommandCheck::next(const Command& command) {
     case Funct::kLoopWsAddressDC:
     case Funct::kLoopWsStrideAB:
     case Funct::kLoopWsStrideDC:
+    case Funct::kLoopConv:
+    case Funct::kLoopConvShape:
+    case Funct::kLoopConvKernel:
+    case Funct::kLoopConvPads:
+    case Funct::kLoopConvTile:
+    case Funct::kLoopConvAddressWO:
+    case Funct::kLoopConvAddressBI:
     case Funct::kFence:
       return std::nullopt;
     default:
