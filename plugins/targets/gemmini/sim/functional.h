@@ -12,6 +12,7 @@
 #include "plugins/targets/gemmini/sim/command.h"
 #include "plugins/targets/gemmini/sim/dram.h"
 #include "plugins/targets/gemmini/sim/machine.h"
+#include "plugins/targets/gemmini/sim/mesh.h"
 #include "plugins/targets/gemmini/sim/norm.h"
 #include "plugins/targets/gemmini/sim/strict.h"
 #include "plugins/targets/gemmini/sim/unroll.h"
@@ -63,16 +64,18 @@ class FunctionalSimulator {
 
   // functional_moves.cc
   Status move_in(const Command& command);
-  Status load_scratchpad_row(const LoadState& state, const int8_t* values, uint64_t row, uint32_t cols);
+  void load_scratchpad_row(const LoadState& state, const int8_t* values, uint64_t row, uint32_t cols);
   void load_accumulator_row(const int32_t* values, uint64_t row, const LoadState& state, uint32_t cols,
                             bool add);
   Status move_out(const Command& command);
+  bool move_out_whole(Operand source, uint64_t dram);
   Status move_out_row(Operand source, uint64_t row, uint64_t dram);
   Status move_out_pooled(Operand source, uint64_t dram);
   Status pooled_pixel(Operand source, uint32_t out_row, uint32_t out_col, int8_t* values) const;
   void read_as_int8(uint32_t address, uint64_t row, uint32_t cols, int8_t* values) const;
   bool fold_statistics(Operand source, uint64_t row);
   Result<uint8_t*> dram_bytes(uint64_t address, uint64_t size);
+  bool move_in_whole(const LoadState& state, Operand target, uint64_t dram);
 
   // functional_compute.cc
   Status compute_step(const Command& command, bool flip);
@@ -80,8 +83,9 @@ class FunctionalSimulator {
   Status compute_output_stationary(Operand a, Operand b, bool flip);
   Status load_tile_operand(const char* name, Operand operand, uint32_t stride, bool transposed,
                            int8_t* tile) const;
-  Result<const int8_t*> a_operand(Operand a, uint32_t* row_stride);
-  void multiply_by_sums(const int8_t* a, uint32_t a_stride, uint32_t rows);
+  Result<const int8_t*> a_operand(Operand a, size_t* row_stride);
+  Status load_weights();
+  void multiply_by_sums(const int8_t* a, size_t a_stride, uint32_t rows);
   Status write_result(const int32_t* results);
   Status check_rows(const char* name, uint32_t address, uint64_t count, uint64_t stride) const;
   Status check_partial_sums() const;
@@ -107,9 +111,10 @@ class FunctionalSimulator {
   // What the array holds, dim x dim. One set of registers serves both dataflows, so a computation that
   // continues after a change of dataflow takes the other one's contents.
   bool holds_sums_ = false;
-  std::vector<float> weights_;         // weight stationary
+  std::vector<int8_t> weights_;        // weight stationary
+  MeshWeights packed_;                 // the same, as mesh_multiply reads them
   std::vector<int32_t> partial_sums_;  // output stationary
-  std::vector<float> moving_;          // dim x dim scratch, B of output stationary
+  MeshWeights packed_moving_;          // dim x dim scratch, B of output stationary
   std::vector<int8_t> tile_;           // dim x dim scratch
   std::vector<int32_t> results_;       // dim x dim scratch
   std::vector<int32_t> row32_;         // one move row scratch

@@ -49,11 +49,11 @@ Status FunctionalSimulator::load_tile_operand(const char* name, Operand operand,
 }
 
 // A as dense rows; a full untransposed tile is used in place.
-Result<const int8_t*> FunctionalSimulator::a_operand(Operand a, uint32_t* row_stride) {
+Result<const int8_t*> FunctionalSimulator::a_operand(Operand a, size_t* row_stride) {
   const bool whole = a.address != kGarbage && a.rows >= dim() && a.cols >= dim() && !ex_.transpose_a;
   if (whole) {
     ZB_TRY(check_rows("A", a.address, dim(), ex_.a_stride));
-    *row_stride = ex_.a_stride * dim();
+    *row_stride = size_t{ex_.a_stride} * dim();
     return scratchpad_.data() + size_t{target_row(a.address)} * dim();
   }
   ZB_TRY(load_tile_operand("A", a, ex_.a_stride, ex_.transpose_a, tile_.data()));
@@ -71,21 +71,38 @@ Status FunctionalSimulator::compute_step(const Command& command, bool flip) {
   return compute_output_stationary(a, streamed, flip);
 }
 
-Status FunctionalSimulator::compute_weight_stationary(Operand a, Operand d, bool flip) {
-  const size_t elements = size_t{dim()} * dim();
-  if (flip) {
-    ZB_TRY(load_tile_operand("B", stationary_, 1, ex_.transpose_b, tile_.data()));
-    for (size_t n = 0; n < elements; ++n) weights_[n] = tile_[n];
-    holds_sums_ = false;
+// The stationary operand of the last preload enters the array.
+Status FunctionalSimulator::load_weights() {
+  const Operand& b = stationary_;
+  holds_sums_ = false;
+  if (b.address != kGarbage && b.rows >= dim() && b.cols >= dim() && !ex_.transpose_b) {
+    ZB_TRY(check_rows("B", b.address, dim(), 1));
+    std::memcpy(weights_.data(), scratchpad_.data() + size_t{target_row(b.address)} * dim(), weights_.size());
+  } else {
+    ZB_TRY(load_tile_operand("B", b, 1, ex_.transpose_b, weights_.data()));
   }
+  packed_.assign(weights_.data());
+  return {};
+}
+
+Status FunctionalSimulator::compute_weight_stationary(Operand a, Operand d, bool flip) {
+  if (flip) ZB_TRY(load_weights());
   if (result_.address == kGarbage) return {};
   const uint32_t rows = std::min<uint32_t>(result_.rows, dim());
-  uint32_t a_stride = 0;
+  size_t a_stride = 0;
   ZB_ASSIGN(const int8_t* a_rows, a_operand(a, &a_stride));
+  const bool whole_rows = is_accumulator(result_.address) && result_.cols >= dim() && rows != 0;
+  if (whole_rows && !holds_sums_ && d.address == kGarbage) {
+    ZB_TRY(check_rows("C", result_.address, rows, ex_.c_stride));
+    int32_t* target = accumulator_.data() + size_t{target_row(result_.address)} * dim();
+    const bool add = (result_.address & kAccumulateBit) != 0;
+    mesh_multiply(a_rows, a_stride, packed_, {target, size_t{ex_.c_stride} * dim(), add}, rows);
+    return {};
+  }
   if (holds_sums_) {
     multiply_by_sums(a_rows, a_stride, rows);
   } else {
-    mesh_multiply(a_rows, a_stride, weights_.data(), results_.data(), rows, dim());
+    mesh_multiply(a_rows, a_stride, packed_, {results_.data(), dim()}, rows);
   }
   if (d.address != kGarbage) {
     ZB_TRY(load_tile_operand("D", d, 1, false, tile_.data()));
@@ -95,12 +112,12 @@ Status FunctionalSimulator::compute_weight_stationary(Operand a, Operand d, bool
 }
 
 // Weights that are left-over sums: any int32, so no float arithmetic.
-void FunctionalSimulator::multiply_by_sums(const int8_t* a, uint32_t a_stride, uint32_t rows) {
+void FunctionalSimulator::multiply_by_sums(const int8_t* a, size_t a_stride, uint32_t rows) {
   for (uint32_t i = 0; i < rows; ++i) {
     for (uint32_t j = 0; j < dim(); ++j) {
       int32_t sum = 0;
       for (uint32_t k = 0; k < dim(); ++k) {
-        sum = wrap_add(sum, wrap_mul(a[size_t{i} * a_stride + k], partial_sums_[size_t{k} * dim() + j]));
+        sum = wrap_add(sum, wrap_mul(a[i * a_stride + k], partial_sums_[size_t{k} * dim() + j]));
       }
       results_[size_t{i} * dim() + j] = sum;
     }
@@ -113,14 +130,14 @@ Status FunctionalSimulator::compute_output_stationary(Operand a, Operand b, bool
     ZB_TRY(load_tile_operand("D", stationary_, 1, false, tile_.data()));
     std::copy_n(tile_.begin(), elements, partial_sums_.begin());
   } else if (!holds_sums_) {
-    for (size_t n = 0; n < elements; ++n) partial_sums_[n] = static_cast<int32_t>(weights_[n]);
+    for (size_t n = 0; n < elements; ++n) partial_sums_[n] = weights_[n];
   }
   holds_sums_ = true;
   ZB_TRY(load_tile_operand("B", b, 1, ex_.transpose_b, tile_.data()));
-  for (size_t n = 0; n < elements; ++n) moving_[n] = tile_[n];
-  uint32_t a_stride = 0;
+  packed_moving_.assign(tile_.data());
+  size_t a_stride = 0;
   ZB_ASSIGN(const int8_t* a_rows, a_operand(a, &a_stride));
-  mesh_multiply(a_rows, a_stride, moving_.data(), results_.data(), dim(), dim());
+  mesh_multiply(a_rows, a_stride, packed_moving_, {results_.data(), dim()}, dim());
   for (size_t n = 0; n < elements; ++n) partial_sums_[n] = wrap_add(partial_sums_[n], results_[n]);
   if (options_.strict) ZB_TRY(check_partial_sums());
   if (result_.address == kGarbage) return {};

@@ -30,6 +30,23 @@ Status check_last_row(const Machine& machine, uint32_t address, uint64_t last) {
                                       accumulator ? "accumulator" : "scratchpad", last, rows - 1));
 }
 
+// `rows` rows of `bytes`, where many have the size of one vector register.
+void copy_rows(uint8_t* to, size_t to_stride, const uint8_t* from, size_t from_stride, uint32_t rows,
+               size_t bytes) {
+  for (uint32_t r = 0; r < rows; ++r, to += to_stride, from += from_stride) {
+    if (bytes == 16) {
+      std::memcpy(to, from, 16);
+    } else {
+      std::memcpy(to, from, bytes);
+    }
+  }
+}
+
+// From the first byte of a move to its last one in DRAM; 0 for what is better looked at row by row.
+uint64_t extent_of(uint64_t rows, uint64_t stride, uint64_t row_bytes) {
+  return stride >> 40 == 0 ? (rows - 1) * stride + row_bytes : 0;
+}
+
 }  // namespace
 
 Result<uint8_t*> FunctionalSimulator::dram_bytes(uint64_t address, uint64_t size) {
@@ -57,6 +74,7 @@ Status FunctionalSimulator::move_in(const Command& command) {
     return invalid_argument(fmt::format("{} pixel repeats of {} columns exceed the {} of a row",
                                         state.repeats(), target.cols, dim()));
   }
+  if (move_in_whole(state, target, command.rs1)) return {};
   const bool wide = accumulator && !state.config.shrink;
   const uint64_t row_bytes = target.cols * (wide ? uint64_t{4} : 1);
   if (command.rs1 == 0) {
@@ -83,14 +101,39 @@ Status FunctionalSimulator::move_in(const Command& command) {
     if (accumulator) {
       load_accumulator_row(row32_.data(), first + r, state, target.cols, add);
     } else {
-      ZB_TRY(load_scratchpad_row(state, values, first + r, target.cols));
+      load_scratchpad_row(state, values, first + r, target.cols);
     }
   }
   return {};
 }
 
-Status FunctionalSimulator::load_scratchpad_row(const LoadState& state, const int8_t* values, uint64_t row,
-                                                uint32_t cols) {
+// The usual move, block by block: bytes as they are into the scratchpad, int32 over the accumulator. False,
+// and nothing done, when it is something else or not all of its DRAM is there.
+bool FunctionalSimulator::move_in_whole(const LoadState& state, Operand target, uint64_t dram) {
+  const bool accumulator = is_accumulator(target.address);
+  const ConfigLd& config = state.config;
+  const bool plain = accumulator ? !config.shrink && (target.address & kAccumulateBit) == 0
+                                 : config.scale == 1.0f && state.repeats() == 1;
+  // Where blocks overlap, the order of the rows matters.
+  if (!plain || dram == 0 || (target.cols > dim() && config.block_stride < target.rows)) return false;
+  const uint64_t element = accumulator ? 4 : 1, row_bytes = target.cols * element;
+  const uint64_t extent = extent_of(target.rows, config.dram_stride_bytes, row_bytes);
+  const uint8_t* bytes = extent == 0 ? nullptr : dram_->find(dram, extent);
+  if (bytes == nullptr) return false;
+  auto* memory = accumulator ? reinterpret_cast<uint8_t*>(accumulator_.data())
+                             : reinterpret_cast<uint8_t*>(scratchpad_.data());
+  const uint64_t local_bytes = dim() * element, first = target_row(target.address);
+  for (uint64_t block = 0; block * local_bytes < row_bytes; ++block) {
+    copy_rows(memory + (first + block * config.block_stride) * local_bytes, local_bytes,
+              bytes + block * local_bytes, config.dram_stride_bytes, target.rows,
+              std::min(local_bytes, row_bytes - block * local_bytes));
+  }
+  counts_.dram_read_bytes += target.rows * row_bytes;
+  return true;
+}
+
+void FunctionalSimulator::load_scratchpad_row(const LoadState& state, const int8_t* values, uint64_t row,
+                                              uint32_t cols) {
   for (uint32_t col = 0; col < cols; col += dim()) {
     const uint64_t target = row + uint64_t{col / dim()} * state.config.block_stride;
     std::memcpy(scratchpad_.data() + target * dim(), values + col, std::min(dim(), cols - col));
@@ -99,7 +142,6 @@ Status FunctionalSimulator::load_scratchpad_row(const LoadState& state, const in
   for (uint64_t repeat = 1; repeat < state.repeats() && repeat <= row; ++repeat) {
     std::memcpy(scratchpad_.data() + (row - repeat) * dim() + repeat * cols, values, cols);
   }
-  return {};
 }
 
 void FunctionalSimulator::load_accumulator_row(const int32_t* values, uint64_t row, const LoadState& state,
@@ -119,11 +161,38 @@ Status FunctionalSimulator::move_out(const Command& command) {
   const uint64_t first = mvout_row(source.address);
   const uint64_t block_rows = (blocks_of(source.cols, dim()) - 1) * dim();
   ZB_TRY(check_last_row(machine_, source.address, first + source.rows - 1 + block_rows));
+  if (move_out_whole(source, command.rs1)) return {};
   for (uint64_t r = 0; r < source.rows; ++r) {
     if (is_accumulator(source.address) && !fold_statistics(source, first + r)) continue;
     ZB_TRY(move_out_row(source, first + r, command.rs1 + r * store_.dram_stride_bytes));
   }
   return {};
+}
+
+// The usual move: scaled int8 without an activation other than relu, from the accumulator. False, and nothing
+// done, when it is something else or not all of its DRAM is there.
+bool FunctionalSimulator::move_out_whole(Operand source, uint64_t dram) {
+  const bool plain = is_accumulator(source.address) && (source.address & kFullRowBit) == 0 &&
+                     norm_command_of(source.address) == NormCommand::kReset &&
+                     (store_.activation == Activation::kNone || store_.activation == Activation::kRelu);
+  if (!plain) return false;
+  const uint64_t extent = extent_of(source.rows, store_.dram_stride_bytes, source.cols);
+  uint8_t* bytes = extent == 0 ? nullptr : dram_->find(dram, extent);
+  if (bytes == nullptr) return false;
+  normaliser_.fold({}, NormCommand::kReset);
+  const bool relu = store_.activation == Activation::kRelu;
+  for (uint32_t r = 0; r < source.rows; ++r, bytes += store_.dram_stride_bytes) {
+    for (uint32_t col = 0; col < source.cols; col += dim()) {
+      const int32_t* row = accumulator_.data() + (size_t{mvout_row(source.address)} + r + col) * dim();
+      auto* target = reinterpret_cast<int8_t*>(bytes + col);
+      const uint32_t count = std::min<uint32_t>(dim(), source.cols - col);
+      scale_accumulators(row, store_.acc_scale, target, count);
+      if (relu)
+        std::transform(target, target + count, target, [](int8_t v) { return std::max<int8_t>(v, 0); });
+    }
+  }
+  counts_.dram_written_bytes += uint64_t{source.rows} * source.cols;
+  return true;
 }
 
 Status FunctionalSimulator::move_out_row(Operand source, uint64_t row, uint64_t dram) {

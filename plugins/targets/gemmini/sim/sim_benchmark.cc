@@ -1,5 +1,7 @@
-// Speed of both simulators. Figures are only meaningful from a release build.
+// Speed of both simulators. Figures are only meaningful from a release build on a quiet machine.
 #include <benchmark/benchmark.h>
+
+#include <algorithm>
 
 #include "plugins/targets/gemmini/sim/functional.h"
 #include "plugins/targets/gemmini/sim/test_support.h"
@@ -9,94 +11,145 @@
 namespace zomboss::gemmini {
 namespace {
 
-constexpr uint32_t kSize = 512;
-constexpr uint64_t kA = 0x100000, kB = kA + kSize * kSize, kC = kB + kSize * kSize;
+constexpr uint64_t kDram = 0x100000;
 
-// C = A * B, 512^3, by loop_ws over macro tiles of 4x4x16 blocks.
-std::vector<Command> looped() {
-  std::vector<Command> program = {config_ex({}), config_st({.dram_stride_bytes = kSize, .acc_scale = 0.01f})};
+struct Size {
+  uint32_t rows, columns, depth;
+  double macs() const { return double{1} * rows * columns * depth; }
+};
+struct Tile {  // in blocks of 16
+  uint32_t i, j, k;
+};
+
+// C = A * B by loop_ws, as the vendor's tiled_matmul_auto issues it; dimensions are multiples of 16.
+std::vector<Command> looped(Size size, Tile tile) {
+  const uint64_t a = kDram, b = a + uint64_t{size.rows} * size.depth,
+                 c = b + uint64_t{size.depth} * size.columns;
+  std::vector<Command> program = {config_ex({}),
+                                  config_st({.dram_stride_bytes = size.columns, .acc_scale = 0.01f})};
   for (uint8_t state = 0; state < 2; ++state) {
-    program.push_back(config_ld({.state = state, .dram_stride_bytes = kSize, .block_stride = 16}));
+    const uint32_t stride = state == 0 ? size.depth : size.columns;
+    program.push_back(config_ld({.state = state, .dram_stride_bytes = stride, .block_stride = 16}));
   }
-  constexpr uint32_t kI = 64, kJ = 64, kK = 256;
-  for (uint32_t i = 0; i < kSize; i += kI) {
-    for (uint32_t j = 0; j < kSize; j += kJ) {
-      for (uint32_t k = 0; k < kSize; k += kK) {
-        const bool last = k + kK == kSize;
-        const auto loop = loop_ws({.i = kI / 16,
-                                   .j = kJ / 16,
-                                   .k = kK / 16,
-                                   .a = kA + uint64_t{i} * kSize + k,
-                                   .b = kB + uint64_t{k} * kSize + j,
-                                   .c = last ? kC + uint64_t{i} * kSize + j : 0,
-                                   .a_stride = kSize,
-                                   .b_stride = kSize,
-                                   .c_stride = kSize,
+  const uint32_t blocks_i = size.rows / 16, blocks_j = size.columns / 16, blocks_k = size.depth / 16;
+  for (uint32_t i = 0; i < blocks_i; i += tile.i) {
+    for (uint32_t j = 0; j < blocks_j; j += tile.j) {
+      for (uint32_t k = 0; k < blocks_k; k += tile.k) {
+        const auto extent = [](uint32_t most, uint32_t left) {
+          return static_cast<uint16_t>(std::min(most, left));
+        };
+        const bool last = k + tile.k >= blocks_k;
+        const auto loop = loop_ws({.i = extent(tile.i, blocks_i - i),
+                                   .j = extent(tile.j, blocks_j - j),
+                                   .k = extent(tile.k, blocks_k - k),
+                                   .a = a + (uint64_t{i} * size.depth + k) * 16,
+                                   .b = b + (uint64_t{k} * size.columns + j) * 16,
+                                   .c = last ? c + (uint64_t{i} * size.columns + j) * 16 : 0,
+                                   .a_stride = size.depth,
+                                   .b_stride = size.columns,
+                                   .c_stride = size.columns,
                                    .accumulate = k != 0});
         program.insert(program.end(), loop.begin(), loop.end());
       }
     }
   }
+  program.push_back(fence());
   return program;
 }
 
-std::vector<Command> primitives() {
-  return *expand(looped(), testing::default_machine());
+constexpr Size kCube512 = {512, 512, 512}, kCube256 = {256, 256, 256};
+constexpr Tile kAuto = {5, 6, 32}, kAuto256 = {5, 6, 16};  // what tiled_matmul_auto chooses
+
+std::vector<Command> primitives(Size size, Tile tile) {
+  return *expand(looped(size, tile), testing::default_machine());
 }
 
-void run_functional(benchmark::State& state, const std::vector<Command>& program) {
+void run(benchmark::State& state, Size size, const std::vector<Command>& program, bool functional,
+         bool timing) {
+  Dram dram;
+  (void)dram.add(kDram, std::vector<uint8_t>(size_t{3} << 20, 3));
+  uint64_t cycles = 0;
   for (auto _ : state) {
-    state.PauseTiming();
-    Dram dram;
-    (void)dram.add(kA, std::vector<uint8_t>(3 * kSize * kSize, 3));
-    auto simulator = FunctionalSimulator::create(testing::default_machine(), dram);
-    state.ResumeTiming();
-    if (const Status status = simulator->run(program); !status.ok())
-      state.SkipWithError(status.message().c_str());
-    benchmark::DoNotOptimize(simulator->accumulator().data());
+    if (functional) {
+      auto simulator = FunctionalSimulator::create(testing::default_machine(), dram);
+      if (const Status status = simulator->run(program); !status.ok())
+        state.SkipWithError(status.message().c_str());
+      benchmark::DoNotOptimize(simulator->accumulator().data());
+    }
+    if (timing) {
+      const auto result = simulate_timing(program, testing::default_machine());
+      if (!result.ok()) state.SkipWithError(result.status().message().c_str());
+      cycles = result->cycles;
+    }
   }
-  state.counters["MAC/s"] =
-      benchmark::Counter(double{kSize} * kSize * kSize, benchmark::Counter::kIsIterationInvariantRate);
+  using benchmark::Counter;
+  state.counters["MAC/s"] = Counter(size.macs(), Counter::kIsIterationInvariantRate);
   state.counters["commands/s"] =
-      benchmark::Counter(static_cast<double>(expand(program, testing::default_machine())->size()),
-                         benchmark::Counter::kIsIterationInvariantRate);
+      Counter(static_cast<double>(program.size()), Counter::kIsIterationInvariantRate);
+  if (cycles != 0) state.counters["simulated cycles"] = static_cast<double>(cycles);
 }
 
-void FunctionalLoopWs512(benchmark::State& state) {
-  run_functional(state, looped());
+void Functional512(benchmark::State& state) {
+  run(state, kCube512, looped(kCube512, kAuto), true, false);
 }
-BENCHMARK(FunctionalLoopWs512)->Unit(benchmark::kMillisecond);
+BENCHMARK(Functional512)->Unit(benchmark::kMillisecond);
 
-void FunctionalPrimitives512(benchmark::State& state) {
-  run_functional(state, primitives());
+void Cycles512(benchmark::State& state) {
+  run(state, kCube512, looped(kCube512, kAuto), false, true);
 }
-BENCHMARK(FunctionalPrimitives512)->Unit(benchmark::kMillisecond);
+BENCHMARK(Cycles512)->Unit(benchmark::kMillisecond);
 
-void run_timing(benchmark::State& state, const std::vector<Command>& program) {
-  TimingResult last;
+void Both512(benchmark::State& state) {
+  run(state, kCube512, looped(kCube512, kAuto), true, true);
+}
+BENCHMARK(Both512)->Unit(benchmark::kMillisecond);
+
+void Both512Primitives(benchmark::State& state) {
+  run(state, kCube512, primitives(kCube512, kAuto), true, true);
+}
+BENCHMARK(Both512Primitives)->Unit(benchmark::kMillisecond);
+
+void Both512EvenTiles(benchmark::State& state) {
+  run(state, kCube512, looped(kCube512, {4, 4, 16}), true, true);
+}
+BENCHMARK(Both512EvenTiles)->Unit(benchmark::kMillisecond);
+
+void Both256(benchmark::State& state) {
+  run(state, kCube256, looped(kCube256, kAuto256), true, true);
+}
+BENCHMARK(Both256)->Unit(benchmark::kMillisecond);
+
+// Nothing repeats: what the cycle model does when it can skip nothing.
+void Cycles256WithoutSkipping(benchmark::State& state) {
+  const std::vector<Command> program = looped(kCube256, kAuto256);
+  TimingParameters parameters;
+  parameters.skip_repetitions = false;
+  double cycles = 0;
+  for (auto _ : state)
+    cycles = static_cast<double>(simulate_timing(program, testing::default_machine(), parameters)->cycles);
+  state.counters["cycles/s"] = benchmark::Counter(cycles, benchmark::Counter::kIsIterationInvariantRate);
+}
+BENCHMARK(Cycles256WithoutSkipping)->Unit(benchmark::kMillisecond);
+
+// Time against commands: primitive commands of ever taller products, with and without skipping.
+void Linearity(benchmark::State& state) {
+  const Size size = {64 * static_cast<uint32_t>(state.range(0)), 64, 64};
+  const std::vector<Command> program = primitives(size, {4, 4, 4});
+  TimingParameters parameters;
+  parameters.skip_repetitions = state.range(1) != 0;
   for (auto _ : state) {
-    auto result = simulate_timing(program, testing::default_machine());
-    if (!result.ok()) state.SkipWithError(result.status().message().c_str());
-    last = *result;
+    auto result = simulate_timing(program, testing::default_machine(), parameters);
+    benchmark::DoNotOptimize(result);
   }
-  const auto& counters = last.counters;
-  const auto commands =
-      static_cast<double>(counters.commands[0] + counters.commands[1] + counters.commands[2]);
-  state.counters["simulated cycles"] = static_cast<double>(last.cycles);
-  state.counters["cycles/s"] =
-      benchmark::Counter(static_cast<double>(last.cycles), benchmark::Counter::kIsIterationInvariantRate);
-  state.counters["commands/s"] = benchmark::Counter(commands, benchmark::Counter::kIsIterationInvariantRate);
+  state.SetComplexityN(static_cast<int64_t>(program.size()));
+  state.counters["commands/s"] =
+      benchmark::Counter(static_cast<double>(program.size()), benchmark::Counter::kIsIterationInvariantRate);
 }
-
-void TimingLoopWs512(benchmark::State& state) {
-  run_timing(state, looped());
-}
-BENCHMARK(TimingLoopWs512)->Unit(benchmark::kMillisecond);
-
-void TimingPrimitives512(benchmark::State& state) {
-  run_timing(state, primitives());
-}
-BENCHMARK(TimingPrimitives512)->Unit(benchmark::kMillisecond);
+BENCHMARK(Linearity)
+    ->ArgsProduct({{1, 4, 16, 64}, {0}})
+    ->Unit(benchmark::kMillisecond)
+    ->Complexity(benchmark::oN);
+BENCHMARK(Linearity)->ArgsProduct({{1, 4, 16, 64, 256}, {1}})->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace zomboss::gemmini

@@ -226,24 +226,29 @@ void ExecuteEngine::run_row(uint64_t cycle) {
   }
   for (Stream& stream : streams) stream.done = false;
   ++context_.counters.array_rows;
-  if (counter >= lead) emit_results(counter - lead, cycle);
+  if (counter >= lead) emit_results(counter - lead, 1, cycle);
   if (++counter == rows + lead) end_step(cycle);
 }
 
 // The rows before `end`, none of which was held up.
 void ExecuteEngine::run_ahead(uint64_t end) {
-  for (; row_cycle < end; ++row_cycle, ++counter) {
-    ++context_.counters.array_rows;
-    if (counter >= lead) emit_results(counter - lead, row_cycle);
-  }
+  if (row_cycle >= end) return;
+  const auto count = static_cast<uint32_t>(end - row_cycle);
+  context_.counters.array_rows += count;
+  const uint32_t leading = std::min(count, lead - std::min(lead, counter));
+  if (count > leading) emit_results(counter + leading - lead, count - leading, row_cycle + leading);
+  counter += count;
+  row_cycle = end;
 }
 
-void ExecuteEngine::emit_results(uint32_t row, uint64_t cycle) {
+void ExecuteEngine::emit_results(uint32_t row, uint32_t count, uint64_t cycle) {
   const ResultRows& results = current_results;
   if (!results.present || row >= results.c.rows || results.c.address == kGarbage) return;
   const uint32_t address = results.c.address;
-  context_.banks.schedule_result(is_accumulator(address), (address & kAccumulateBit) != 0,
-                                 target_row(address) + row * results.stride, cycle + result_delay() - 2);
+  context_.banks.schedule_results({is_accumulator(address), (address & kAccumulateBit) != 0,
+                                   target_row(address) + row * results.stride, results.stride},
+                                  std::min<uint32_t>(count, results.c.rows - row),
+                                  cycle + result_delay() - 2);
 }
 
 // A preload that another preload or a config overtakes does not hold the station any longer.

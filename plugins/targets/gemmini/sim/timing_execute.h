@@ -108,7 +108,7 @@ class ExecuteEngine : private ExecuteState {
   void run_row(uint64_t cycle);
   void run_ahead(uint64_t end);
   bool fire_streams();
-  void emit_results(uint32_t row, uint64_t cycle);
+  void emit_results(uint32_t row, uint32_t count, uint64_t cycle);
   void end_step(uint64_t cycle);
   void abandon_preload();
   void complete_results(const ResultRows& results);

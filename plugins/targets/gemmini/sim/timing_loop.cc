@@ -21,14 +21,13 @@ Status LoopUnroller::check(const LoopWs& loop) const {
   return {};
 }
 
-Result<bool> LoopUnroller::accept(const Command& command, uint32_t index) {
+Status LoopUnroller::accept(const Command& command, uint32_t index) {
   // The configuration words go to a free loop; the run command starts it.
   const size_t target = slots[head].running ? 1 - head : head;
   Slot& slot = slots[target];
-  if (slot.running) return false;
   latch(latched, command);
   clock_.wake(clock_.now + 1);
-  if (command.funct != static_cast<uint32_t>(Funct::kLoopWs)) return true;
+  if (command.funct != static_cast<uint32_t>(Funct::kLoopWs)) return {};
   ZB_TRY(check(latched));
   const uint32_t half = machine_.loop_scratchpad_rows(), acc_half = machine_.loop_accumulator_rows();
   slot.loop = latched;
@@ -44,7 +43,7 @@ Result<bool> LoopUnroller::accept(const Command& command, uint32_t index) {
   slot.d_row = d_upper ? acc_half : 0;
   c_upper ^= latched.c != 0;
   d_upper ^= latched.d != 0;
-  return true;
+  return {};
 }
 
 bool LoopUnroller::may_start(Generator generator, const Slot& slot) const {

@@ -39,8 +39,9 @@ class LoopUnroller : private LoopState {
   LoopUnroller(const Machine& machine, Clock& clock, LoopThrottle& throttle)
       : machine_(machine), clock_(clock), throttle_(throttle) {}
 
-  // Takes one of the six loop_ws commands; false when both loops are taken.
-  Result<bool> accept(const Command& command, uint32_t index);
+  bool can_accept() const { return !slots[0].running || !slots[1].running; }
+  // Takes one of the six loop_ws commands. Only when it can.
+  Status accept(const Command& command, uint32_t index);
   bool idle() const { return !slots[0].running && !slots[1].running; }
   // The command that leaves in this cycle, if any; call at most once a cycle, and only when it can be taken.
   bool tick(LoopOutput& output);

@@ -101,26 +101,32 @@ Banks::Banks(const Machine& machine, Clock& clock)
       accumulator_(geometry(machine.accumulator_bank_rows())),
       clock_(clock) {}
 
-void Banks::begin_cycle() {
-  while (!results.empty() && results.front().end <= clock_.now) results.pop_front();
-  const bool now = !results.empty() && results.front().start <= clock_.now;
-  scratchpad_results = scratchpad_written = now ? results.front().scratchpad : 0;
-  accumulator_adds = now ? results.front().accumulator_adds : 0;
-  scratchpad_read = 0;
-}
-
-void Banks::schedule_result(bool accumulator, bool adds, uint32_t row, uint64_t cycle) {
-  if (accumulator && !adds) return;
-  const uint64_t scratchpad = accumulator ? 0 : scratchpad_bit(row),
-                 added = accumulator ? accumulator_bit(row) : 0;
+void Banks::schedule(uint64_t scratchpad, uint64_t added, uint32_t count, uint64_t cycle) {
   if (!results.empty()) {
     Results& last = results.back();
     if (last.end == cycle && last.scratchpad == scratchpad && last.accumulator_adds == added) {
-      ++last.end;
+      last.end += count;
       return;
     }
   }
-  results.push_back({cycle, cycle + 1, scratchpad, added});
+  results.push_back({cycle, cycle + count, scratchpad, added});
+}
+
+void Banks::schedule_results(const ResultTarget& target, uint32_t count, uint64_t cycle) {
+  if (count == 0 || (target.accumulator && !target.adds)) return;
+  const auto bank = [&](uint32_t n) {
+    const uint32_t row = target.row + n * target.stride;
+    return target.accumulator ? accumulator_bit(row) : scratchpad_bit(row);
+  };
+  const auto add = [&](uint64_t bit, uint32_t rows, uint64_t start) {
+    schedule(target.accumulator ? 0 : bit, target.accumulator ? bit : 0, rows, start);
+  };
+  const uint64_t first = bank(0);
+  if (bank(count - 1) == first) {
+    add(first, count, cycle);
+  } else {
+    for (uint32_t n = 0; n < count; ++n) add(bank(n), 1, cycle + n);
+  }
 }
 
 bool Banks::expects_scratchpad_results() const {

@@ -88,9 +88,22 @@ class Banks : private BanksState {
  public:
   Banks(const Machine& machine, Clock& clock);
 
-  void begin_cycle();
-  // A result row that the array delivers in `cycle`, later than all before.
-  void schedule_result(bool accumulator, bool adds, uint32_t row, uint64_t cycle);
+  void begin_cycle() {
+    while (!results.empty() && results.front().end <= clock_.now) results.pop_front();
+    const bool now = !results.empty() && results.front().start <= clock_.now;
+    scratchpad_results = scratchpad_written = now ? results.front().scratchpad : 0;
+    accumulator_adds = now ? results.front().accumulator_adds : 0;
+    scratchpad_read = 0;
+  }
+  // Result rows `row`, `row + stride`, ... that the array delivers one a cycle from `cycle` on, later than
+  // all before.
+  struct ResultTarget {
+    bool accumulator = false;
+    bool adds = false;
+    uint32_t row = 0;
+    uint32_t stride = 1;
+  };
+  void schedule_results(const ResultTarget& target, uint32_t count, uint64_t cycle);
   bool expects_scratchpad_results() const;
 
   uint64_t scratchpad_bit(uint32_t row) const { return scratchpad_.bit(row); }
@@ -110,6 +123,7 @@ class Banks : private BanksState {
   void describe(Words& words) const;
 
  private:
+  void schedule(uint64_t scratchpad, uint64_t added, uint32_t count, uint64_t cycle);
   struct Geometry {
     uint32_t rows = 1;  // of a bank
     int shift = -1;     // log2 of it, when it is a power of two

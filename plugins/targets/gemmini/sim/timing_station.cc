@@ -1,6 +1,7 @@
 #include "plugins/targets/gemmini/sim/timing_station.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace zomboss::gemmini::timing {
 
@@ -62,17 +63,15 @@ bool Station::allocate(const Op& op) {
   if (op.engine == Engine::kExecute) solitary_preload = op.kind == Kind::kPreload;
   own.age[index] = allocated++;
   own.valid |= uint64_t{1} << slot;
+  ++own.used;
   own.unissued.push_back(slot);
   clock_.wake(clock_.now + 1);
   return true;
 }
 
-int Station::issue(Engine engine) {
+int Station::issue_head(Engine engine) {
   Class& own = classes[index_of(engine)];
-  if (own.unissued.empty()) return -1;
   const int slot = own.unissued.front();
-  const auto& waits = own.waits[slot_index(slot)];
-  if ((waits[0] | waits[1] | waits[2]) != 0) return -1;
   own.unissued.pop_front();
   if (own.ops[slot_index(slot)].kind == Kind::kConfig && engine != Engine::kExecute) release(engine, slot);
   clock_.wake(clock_.now + 1);
@@ -89,6 +88,7 @@ void Station::release(Engine engine, int slot) {
   const size_t own = index_of(engine);
   const uint64_t keep = ~(uint64_t{1} << slot);
   classes[own].valid &= keep;
+  --classes[own].used;
   classes[own].from_loop_completed += classes[own].ops[slot_index(slot)].from_loop ? 1 : 0;
   for (size_t other = 0; other < kEngines; ++other) {
     if (other == own) continue;
@@ -97,11 +97,7 @@ void Station::release(Engine engine, int slot) {
   clock_.wake(clock_.now + 1);
 }
 
-void Station::retire() {
-  if (next_completion > clock_.now) {
-    clock_.wake(next_completion);
-    return;
-  }
+void Station::retire_one() {
   next_completion = kNever;
   bool retired = false;
   for (const Engine engine : {Engine::kExecute, Engine::kLoad, Engine::kStore}) {
@@ -118,13 +114,6 @@ void Station::retire() {
     }
   }
   clock_.wake(next_completion);
-}
-
-bool Station::idle() const {
-  if (classes[index_of(Engine::kLoad)].valid != 0 || classes[index_of(Engine::kStore)].valid != 0)
-    return false;
-  const uint64_t left = classes[index_of(Engine::kExecute)].valid;
-  return left == 0 || ((left & (left - 1)) == 0 && solitary_preload);
 }
 
 void Station::describe(Words& words, Names& names) const {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -27,6 +26,7 @@ struct StationState {
     std::vector<Touched> touched;
     std::vector<std::array<uint64_t, kEngines>> waits;  // for slots of the other engines
     uint64_t valid = 0;                                 // bit per slot
+    uint32_t used = 0;                                  // entries
     std::vector<uint64_t> age;                          // counts up, by slot
     Ring<int> unissued;                                 // oldest first
     struct Completion {
@@ -50,20 +50,28 @@ class Station : private StationState {
   bool allocate(const Op& op);
   // The slot of the command of `engine` that issues in this cycle, or -1. The caller passes it on; a config
   // of the load and store engines completes by issuing.
-  int issue(Engine engine);
+  int issue(Engine engine) { return can_issue(classes[index_of(engine)]) ? issue_head(engine) : -1; }
   // Valid until the command completes.
   const Op& op(Engine engine, int slot) const { return classes[index_of(engine)].ops[slot_index(slot)]; }
   // The engine is done with `slot`; the station learns of it at `cycle`.
   void complete_at(Engine engine, int slot, uint64_t cycle);
   // One completion; call after issue and allocate.
-  void retire();
+  void retire() {
+    if (next_completion > clock_.now) {
+      clock_.wake(next_completion);
+    } else {
+      retire_one();
+    }
+  }
 
   // Empty but for a preload whose computation has not been given.
-  bool idle() const;
-  uint64_t completed_from_loop(Engine engine) const { return classes[index_of(engine)].from_loop_completed; }
-  uint32_t entries_used(Engine engine) const {
-    return static_cast<uint32_t>(std::popcount(classes[index_of(engine)].valid));
+  bool idle() const {
+    if (classes[index_of(Engine::kLoad)].used + classes[index_of(Engine::kStore)].used != 0) return false;
+    const uint32_t left = classes[index_of(Engine::kExecute)].used;
+    return left == 0 || (left == 1 && solitary_preload);
   }
+  uint64_t completed_from_loop(Engine engine) const { return classes[index_of(engine)].from_loop_completed; }
+  uint32_t entries_used(Engine engine) const { return classes[index_of(engine)].used; }
 
   const StationState& state() const { return *this; }
   void restore(const StationState& state) { static_cast<StationState&>(*this) = state; }
@@ -74,6 +82,13 @@ class Station : private StationState {
 
  private:
   static size_t slot_index(int slot) { return static_cast<size_t>(slot); }
+  static bool can_issue(const Class& own) {
+    if (own.unissued.empty()) return false;
+    const auto& waits = own.waits[slot_index(own.unissued.front())];
+    return (waits[0] | waits[1] | waits[2]) == 0;
+  }
+  int issue_head(Engine engine);
+  void retire_one();
   std::array<uint64_t, kEngines> overlapping(Engine engine, const Touched& touched) const;
   void release(Engine engine, int slot);
 

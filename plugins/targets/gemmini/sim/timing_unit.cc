@@ -43,6 +43,7 @@ Result<TimingResult> Unit::run() {
     if (at_boundary_) checkpoint();
     if (idle()) {
       while (next_is_fence()) ++next_command;
+      front_due = clock_.now;
       if (position() == commands_.size()) break;
     }
     clock_.next = kNever;
@@ -56,7 +57,7 @@ Result<TimingResult> Unit::run() {
     count(clock_.next - clock_.now);
     clock_.now = clock_.next;
   }
-  flush_events();
+  note_events(0, clock_.now);
   TimingResult result;
   result.cycles = cycles();
   result.counters = counters_;
@@ -91,10 +92,26 @@ Status Unit::stalled() const {
 Status Unit::cycle() {
   tick_engines();
   issue();
-  ZB_TRY(allocate());
+  if (waiting || !unrolled.empty()) ZB_TRY(allocate());
   station_.retire();
-  ZB_TRY(unroll());
+  return tick_front();
+}
+
+// The front end is asked like an engine. What it waits for: room behind it, and commands of loops to
+// complete.
+Status Unit::tick_front() {
+  const uint64_t completed = throttle_.completed();
+  if (front_due > clock_.now && completed == front_seen) {
+    clock_.wake(front_due);
+    return {};
+  }
+  const uint64_t before = clock_.next;
+  clock_.next = kNever;
+  ZB_TRY(unroll(completed != front_seen));
   offer();
+  front_seen = completed;
+  front_due = clock_.next;
+  clock_.next = std::min(before, clock_.next);
   return {};
 }
 
@@ -152,6 +169,7 @@ Status Unit::allocate() {
     auto known = decoder_.decode(item.command, static_cast<uint32_t>(item.index), item.from_loop, decoded);
     if (!known.ok()) return with_command(item.index, std::move(known).status());
     unrolled.pop_front();
+    front_due = clock_.now;
     clock_.wake(clock_.now + 1);
     if (!*known) return {};
     waiting = true;
@@ -161,14 +179,14 @@ Status Unit::allocate() {
 }
 
 // Moves one command from the offered ones (or from a loop) to the station's input.
-Status Unit::unroll() {
+Status Unit::unroll(bool loops_news) {
   if (unrolled.size() >= kOutputs) return {};
   const uint64_t ready = clock_.now + parameters_.front_latency - front_delay();
   if (conv_next_ != conv_.size()) {
     unrolled.push_back({conv_[conv_next_++], conv_index_, false, ready});
     clock_.wake(clock_.now + 1);
   } else if (!loops_.idle()) {
-    tick_loops(ready);
+    tick_loops(ready, loops_news);
   }
   if (offered.empty()) return {};
   const Item& item = offered.front();
@@ -178,9 +196,9 @@ Status Unit::unroll() {
   }
   if (is_loop_ws(item.command.funct)) {
     if (conv_next_ != conv_.size()) return {};
-    auto taken = loops_.accept(item.command, static_cast<uint32_t>(item.index));
-    if (!taken.ok()) return with_command(item.index, std::move(taken).status());
-    if (!*taken) return {};
+    if (!loops_.can_accept()) return {};
+    Status status = loops_.accept(item.command, static_cast<uint32_t>(item.index));
+    if (!status.ok()) return with_command(item.index, std::move(status));
     loops_due = clock_.now + 1;
   } else {
     if (!loops_.idle() || conv_next_ != conv_.size()) return {};
@@ -192,13 +210,13 @@ Status Unit::unroll() {
   return {};
 }
 
-void Unit::tick_loops(uint64_t ready) {
-  const uint64_t completed = throttle_.completed();
-  if (loops_due > clock_.now && completed == loops_seen) {
+void Unit::tick_loops(uint64_t ready, bool news) {
+  loops_poked |= news;
+  if (loops_due > clock_.now && !loops_poked) {
     clock_.wake(loops_due);
     return;
   }
-  loops_seen = completed;
+  loops_poked = false;
   const uint64_t before = clock_.next;
   clock_.next = kNever;
   LoopOutput output;
@@ -263,40 +281,33 @@ void Unit::count(uint64_t span) {
   external[kWriteLatency] += port_.requests_in_flight(MemoryPort::kWrite) * span;
 
   const auto bit = [](bool holds, Event event) { return uint64_t{holds} << event; };
-  uint64_t events = engine_events[0] | engine_events[1] | engine_events[2] | bit(waiting, kStationFull) |
-                    bit(!station_.idle(), kStationActive) | bit(!loops_.idle(), kLoopActive);
+  const uint64_t events = engine_events[0] | engine_events[1] | engine_events[2] |
+                          bit(waiting, kStationFull) | bit(!station_.idle(), kStationActive) |
+                          bit(!loops_.idle(), kLoopActive);
   static constexpr Event kBusy[] = {kNoEvent,     kLoadOnly,    kStoreOnly,    kLoadStore,
                                     kExecuteOnly, kLoadExecute, kStoreExecute, kLoadStoreExecute};
   const size_t moving = (load_.has_commands() ? 1 : 0) | (store_.has_commands() ? 2 : 0);
-  if (execute_.has_commands() || computing == span || computing == 0) {
-    const bool executes = execute_.has_commands() || computing == span;
-    note_events(events | bit(true, kBusy[moving | (executes ? 4 : 0)]), span);
-  } else {
-    note_events(events | bit(true, kBusy[moving | 4]), computing);
-    note_events(events | bit(true, kBusy[moving]), span - computing);
+  const bool executes = computing != 0 || execute_.has_commands();
+  note_events(events | bit(true, kBusy[moving | (executes ? 4 : 0)]), clock_.now);
+  if (executes && computing != span && !execute_.has_commands()) {
+    note_events(events | bit(true, kBusy[moving]), clock_.now + computing);
   }
 }
 
-void Unit::note_events(uint64_t events, uint64_t span) {
-  if (events != events_) {
-    flush_events();
-    events_ = events;
+// Events hold from `cycle` on. A sum takes the cycle in which its event ends, less that in which it began.
+void Unit::note_events(uint64_t events, uint64_t cycle) {
+  for (uint64_t left = events ^ events_; left != 0; left &= left - 1) {
+    const auto event = static_cast<size_t>(std::countr_zero(left));
+    counters_.events[event] += (events >> event & 1) != 0 ? -cycle : cycle;
   }
-  events_span_ += span;
-}
-
-void Unit::flush_events() {
-  for (uint64_t left = events_; left != 0; left &= left - 1)
-    counters_.events[static_cast<size_t>(std::countr_zero(left))] += events_span_;
-  events_ = 0;
-  events_span_ = 0;
+  events_ = events;
 }
 
 // Between two chunks of the program: skips what is known to follow.
 void Unit::checkpoint() {
   at_boundary_ = false;
   execute_.settle();
-  flush_events();
+  note_events(0, clock_.now);
   const uint64_t steps = counters_.steps;
   Memo<UnitState>::Totals totals = {cycles(), position(), counters_};
   const UnitState* after = memo_.visit(

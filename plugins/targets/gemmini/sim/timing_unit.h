@@ -29,7 +29,9 @@ struct FrontState {
   std::array<uint64_t, kEngines> engine_events{};  // bit per event, since the engine's last tick
   std::array<uint64_t, kEngines> due{};            // the next tick of each engine
   uint64_t loops_due = 0;                          // of the unroller of loop_ws
-  uint64_t loops_seen = 0;  // completed commands of loops at the last tick of the unroller
+  bool loops_poked = false;
+  uint64_t front_due = 0;
+  uint64_t front_seen = 0;  // completed commands of loops at the last tick of the front end
 };
 
 // Everything that changes, but for what is only counted.
@@ -68,15 +70,15 @@ class Unit : private FrontState {
   template <typename Controller>
   void issue_to(Engine engine, Controller& controller);
   Status allocate();
-  Status unroll();
-  void tick_loops(uint64_t ready);
+  Status tick_front();
+  Status unroll(bool loops_news);
+  void tick_loops(uint64_t ready, bool news);
   Status pass(const Item& item, uint64_t ready);
   void offer();
   Status with_command(uint64_t index, Status status) const;
   uint64_t front_delay() const { return parameters_.front_latency / 2; }
   void count(uint64_t span);
-  void note_events(uint64_t events, uint64_t span);
-  void flush_events();
+  void note_events(uint64_t events, uint64_t cycle);
 
   void checkpoint();
   std::vector<uint64_t> describe() const;
@@ -102,8 +104,7 @@ class Unit : private FrontState {
   StoreEngine store_;
   Memo<UnitState> memo_;
   bool at_boundary_ = false;
-  uint64_t events_ = 0;  // that held in the last `events_span_` cycles
-  uint64_t events_span_ = 0;
+  uint64_t events_ = 0;  // bit per event, those that hold now
 
   Unroller conv_unroller_{machine_};
   std::vector<Command> conv_;
