@@ -62,7 +62,8 @@ Result<MachineModel> read_machine(const wire::ModelT& model) {
   machine.load_entries = reader.param("LD_ENTRIES");
   machine.execute_entries = reader.param("EX_ENTRIES");
   machine.store_entries = reader.param("ST_ENTRIES");
-  result.memory = {reader.param("BUS_BYTES"), reader.param("INFLIGHT"), reader.param("MEM_LATENCY")};
+  const uint32_t latency = reader.param("MEM_LATENCY");
+  result.memory = {reader.param("BUS_BYTES"), reader.param("INFLIGHT"), latency, {latency}};
   ZB_TRY(reader.status());
   ZB_TRY(check_machine(machine));
   if (machine.max_move_bytes < 4 * machine.dim)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "plugins/targets/gemmini/sim/machine.h"
 #include "zomboss/schema/model_generated.h"
@@ -15,6 +16,8 @@ struct MemorySystem {
   uint32_t bus_bytes = 0;  // per cycle and direction
   uint32_t in_flight = 0;  // requests
   uint32_t latency = 0;    // cycles from request to data
+  // The latencies that mappings are chosen for, at least one; `latency` is the first of them.
+  std::vector<uint32_t> latencies;
 };
 
 struct MachineModel {

@@ -44,6 +44,7 @@ Result<std::string> GemminiTarget::describe(sdk::Call&) {
 Status GemminiTarget::configure(sdk::Call&, const wire::ModelT& model) {
   ZB_ASSIGN(model_, read_machine(model));
   if (latency_) model_.memory.latency = *latency_;
+  model_.memory.latencies = {model_.memory.latency};
   spec_hash_ = model.spec_hash;
   workload_hash_.clear();
   return {};

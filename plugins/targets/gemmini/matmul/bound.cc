@@ -68,7 +68,7 @@ wire::ScheduleT engine_schedule(const Problem& problem, const Mapping& mapping, 
   const int64_t tiles =
       static_cast<int64_t>(form.batches.size()) * needs.tiles_m * needs.tiles_n * needs.tiles_k;
   const int64_t groups = std::min(tiles, kGroups);
-  const Estimate total = estimate(problem, mapping, model);
+  const Estimate total = forecast(problem, mapping, model).estimate;
   wire::ScheduleT schedule;
   schedule.static_cost = total.cycles;
   const auto add = [&](const char* engine, int64_t group, double cost, std::vector<uint32_t> predecessors) {
@@ -81,9 +81,10 @@ wire::ScheduleT engine_schedule(const Problem& problem, const Mapping& mapping, 
     schedule.nodes.push_back(std::move(node));
   };
   // How many groups the loads may run ahead of the array.
-  const int64_t ahead = mapping.buffering == Buffering::kResident                              ? groups
-                        : mapping.buffering == Buffering::kDouble || mapping.batch_regions > 1 ? 2
-                                                                                               : 1;
+  const auto least = std::min(mapping.buffering_a, mapping.buffering_b);
+  const int64_t ahead = least == Buffering::kResident                              ? groups
+                        : least == Buffering::kDouble || mapping.batch_regions > 1 ? 2
+                                                                                   : 1;
   for (int64_t g = 0; g < groups; ++g) {
     const auto load = static_cast<uint32_t>(3 * g);
     std::vector<uint32_t> before_load, before_execute = {load}, before_store = {load + 1};

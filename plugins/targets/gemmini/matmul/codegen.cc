@@ -4,6 +4,8 @@
 #include <array>
 #include <optional>
 
+#include "plugins/targets/gemmini/sim/loop_command.h"
+
 namespace zomboss::gemmini {
 namespace {
 
@@ -13,26 +15,91 @@ class Generator {
 
   std::vector<Command> run() {
     commands_.reserve(schedule_.operations.size() * 2 + 8);
-    ConfigEx ex;
-    ex.transpose_a = schedule_.a_transposed;
-    ex.transpose_b = schedule_.b_transposed;
-    commands_.push_back(config_ex(ex));
+    configure_execution();
     for (const Operation& operation : schedule_.operations) emit(operation);
     return std::move(commands_);
   }
 
  private:
+  void configure_execution() {
+    ConfigEx ex;
+    ex.dataflow = schedule_.dataflow == ArrayDataflow::kWeightStationary ? Dataflow::kWeightStationary
+                                                                         : Dataflow::kOutputStationary;
+    // The transposer in front of the array takes B when that stays in it, A when C does.
+    ex.transpose_a = schedule_.a_transposed;
+    ex.transpose_b = schedule_.b_transposed;
+    commands_.push_back(config_ex(ex));
+  }
+
   void emit(const Operation& operation) {
+    const bool of_loop = schedule_.interface == Interface::kLoopWs && operation.stream < kFirstCopyStream;
     switch (operation.kind) {
       case Operation::Kind::kFence:
         commands_.push_back(fence());
+        loops_configured_ = false;
         return;
       case Operation::Kind::kLoad:
-        return emit_load(operation);
+        return of_loop ? void() : emit_load(operation);
       case Operation::Kind::kStore:
-        return emit_store(operation);
+        return of_loop ? void() : emit_store(operation);
       case Operation::Kind::kStep:
-        return emit_step(operation);
+        return of_loop ? emit_loop(operation.place.tile) : emit_step(operation);
+    }
+  }
+
+  // A whole macro tile at its first step; its other operations are the hardware's.
+  void emit_loop(uint32_t number) {
+    if (number == last_loop_) return;
+    last_loop_ = number;
+    if (!loops_configured_) configure_loops();
+    const Tile& tile = schedule_.tiles[number];
+    const Stream& store = schedule_.streams[kStreamC];
+    const auto elements = [&](StreamNumber stream) {
+      return schedule_.streams[stream].stride_bytes / schedule_.streams[stream].element_bytes();
+    };
+    LoopWs loop;
+    loop.i = static_cast<uint16_t>(tile.rows);
+    loop.j = static_cast<uint16_t>(tile.cols);
+    loop.k = static_cast<uint16_t>(tile.depth);
+    loop.pad_i = tile.pad_rows;
+    loop.pad_j = tile.pad_cols;
+    loop.pad_k = tile.pad_depth;
+    loop.a = tile.loads_a ? tile.dram[kA] : 0;
+    loop.b = tile.loads_b ? tile.dram[kB] : 0;
+    loop.d = tile.first_k ? tile.dram[kD] : 0;
+    loop.c = tile.last_k ? tile.dram[kC] : 0;
+    loop.a_stride = elements(kStreamA);
+    loop.b_stride = elements(kStreamB);
+    loop.c_stride = elements(kStreamC);
+    loop.d_stride = tile.dram[kD] == 0 ? loop.c_stride : elements(kStreamD);
+    loop.accumulate = !tile.first_k || tile.dram[kD] != 0;
+    loop.full_c = store.full_width;
+    loop.activation = store.relu ? Activation::kRelu : Activation::kNone;
+    loop.a_scratchpad_id = tile.a_id;
+    loop.b_scratchpad_id = tile.b_id;
+    loop.transpose_a = schedule_.a_transposed;
+    loop.transpose_b = schedule_.b_transposed;
+    for (const Command& command : loop_ws(loop)) commands_.push_back(command);
+  }
+
+  void configure_loops() {
+    if (!first_call_) configure_execution();
+    first_call_ = false;
+    loops_configured_ = true;
+    const Stream& store = schedule_.streams[kStreamC];
+    ConfigSt config;
+    config.dram_stride_bytes = static_cast<uint32_t>(store.stride_bytes);
+    config.activation = store.relu ? Activation::kRelu : Activation::kNone;
+    config.acc_scale = store.scale;
+    store_config_ = config_st(config);
+    commands_.push_back(*store_config_);
+    for (const StreamNumber stream : {kStreamA, kStreamB, kStreamD}) {
+      ConfigLd load;
+      load.state = schedule_.streams[stream].state;
+      load.dram_stride_bytes = schedule_.streams[stream].stride_bytes;
+      load.block_stride = static_cast<uint16_t>(schedule_.dim);
+      load_config_[load.state] = config_ld(load);
+      commands_.push_back(*load_config_[load.state]);
     }
   }
 
@@ -70,15 +137,23 @@ class Generator {
     const Operand weights = step.flip ? Operand{scratchpad_address(step.b_row), step.cols, step.n_cols}
                                       : Operand{kGarbage, dim, dim};
     const Operand result{accumulator_address(step.c_row, step.accumulate), step.rows, step.n_cols};
+    const Operand rows_of_a{scratchpad_address(step.row), step.rows, step.cols};
+    if (schedule_.dataflow == ArrayDataflow::kOutputStationary) {
+      commands_.push_back(preload({kGarbage, dim, dim}, result));
+      commands_.push_back(compute(true, rows_of_a, {scratchpad_address(step.b_row), step.cols, step.n_cols}));
+      return;
+    }
     commands_.push_back(preload(weights, result));
-    commands_.push_back(
-        compute(step.flip, {scratchpad_address(step.row), step.rows, step.cols}, {kGarbage, dim, dim}));
+    commands_.push_back(compute(step.flip, rows_of_a, {kGarbage, dim, dim}));
   }
 
   const Schedule& schedule_;
   std::vector<Command> commands_;
   std::array<std::optional<Command>, 3> load_config_;
   std::optional<Command> store_config_;
+  bool loops_configured_ = false;
+  bool first_call_ = true;
+  std::optional<uint32_t> last_loop_;
 };
 
 }  // namespace

@@ -8,8 +8,8 @@
 
 namespace zomboss::gemmini {
 
-// Weight stationary. Load states and the store are configured when a stream needs another setting than the
-// last one.
+// Load states and the store are configured when a stream needs another setting than the last one; with
+// loop_ws, all of them at the start and behind each fence, as the vendor's library does at each call.
 std::vector<Command> generate_code(const Schedule& schedule);
 
 }  // namespace zomboss::gemmini

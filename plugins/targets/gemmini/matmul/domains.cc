@@ -1,17 +1,19 @@
 #include <algorithm>
 #include <set>
 
+#include "plugins/targets/gemmini/matmul/library.h"
 #include "plugins/targets/gemmini/matmul/surface.h"
 
 namespace zomboss::gemmini {
 namespace {
 
-// Balanced cuts into 1, 2, 4, ... parts: the block counts of the larger part.
-void add_cuts(std::set<int64_t>& values, int64_t blocks, uint32_t dim) {
-  for (int64_t size = blocks;; size = ceil_div(size, 2)) {
-    values.insert(size * dim);
-    if (size == 1) return;
-  }
+// Balanced cuts into 1, 2, 4, ... parts, as the block counts of the larger part, and one size more.
+std::vector<int64_t> cuts_of(const Axis& axis, std::optional<int64_t> more) {
+  std::set<int64_t> sizes;
+  for (int64_t size = axis.blocks(); size > 1; size = ceil_div(size, 2)) sizes.insert(size);
+  sizes.insert(1);
+  if (more) sizes.insert(*more);
+  return {sizes.begin(), sizes.end()};
 }
 
 // 1, 2, 4, ... up to what one move can take and the longest run has.
@@ -36,12 +38,23 @@ const Axis& b_columns(const Form& form) {
 
 Domains knob_domains(const Problem& problem, const Machine& machine) {
   const int64_t widest = machine.max_block_columns() / machine.dim;
+  Domains domains;
+  domains.values.resize(kKnobs);
+  domains.library = library_mapping(problem, machine);
   std::set<int64_t> m, n, k, regions = {1};
   int64_t a_run = 1, b_run = 1, n_run = 1;
-  for (const Form& form : problem.forms) {
-    add_cuts(m, form.m.blocks(), machine.dim);
-    add_cuts(n, form.n.blocks(), machine.dim);
-    add_cuts(k, form.k.blocks(), machine.dim);
+  for (size_t f = 0; f < problem.forms.size(); ++f) {
+    const Form& form = problem.forms[f];
+    std::optional<int64_t> more_m, more_n, more_k;
+    if (domains.library && domains.library->orientation == f) {
+      more_m = domains.library->tile_m;
+      more_n = domains.library->tile_n;
+      more_k = domains.library->tile_k;
+    }
+    domains.cuts.push_back({cuts_of(form.m, more_m), cuts_of(form.n, more_n), cuts_of(form.k, more_k)});
+    for (int64_t size : domains.cuts.back().m) m.insert(size * machine.dim);
+    for (int64_t size : domains.cuts.back().n) n.insert(size * machine.dim);
+    for (int64_t size : domains.cuts.back().k) k.insert(size * machine.dim);
     a_run = std::max(a_run, a_columns(form).blocks_per_run());
     b_run = std::max(b_run, b_columns(form).blocks_per_run());
     n_run = std::max(n_run, form.n.blocks_per_run());
@@ -50,10 +63,16 @@ Domains knob_domains(const Problem& problem, const Machine& machine) {
   for (int64_t count : {int64_t{2}, int64_t{4}, batches})
     if (count <= batches) regions.insert(count);
 
-  Domains domains(kKnobs);
   const auto set = [&](Knob knob, std::vector<int64_t> values) {
-    domains[static_cast<size_t>(knob)] = std::move(values);
+    domains.values[static_cast<size_t>(knob)] = std::move(values);
   };
+  bool loops = false, output_stationary = false;
+  for (const Form& form : problem.forms) {
+    loops = loops || form.suits_loops();
+    output_stationary = output_stationary || allows_output_stationary(form);
+  }
+  set(Knob::kDataflow, output_stationary ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0});
+  set(Knob::kInterface, loops ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0});
   std::vector<int64_t> orientations;
   for (size_t i = 0; i < problem.forms.size(); ++i) orientations.push_back(static_cast<int64_t>(i));
   set(Knob::kOrientation, std::move(orientations));
@@ -62,53 +81,19 @@ Domains knob_domains(const Problem& problem, const Machine& machine) {
   set(Knob::kTileM, listed(m));
   set(Knob::kTileN, listed(n));
   set(Knob::kBankPlacement,
-      machine.scratchpad_banks % 4 == 0 ? std::vector<int64_t>{0, 1, 2} : std::vector<int64_t>{0});
+      machine.scratchpad_banks % 4 == 0 ? std::vector<int64_t>{0, 1, 2, 3} : std::vector<int64_t>{0});
   set(Knob::kAccBuffering, {1, 2});
-  set(Knob::kBuffering, {0, 1, 2});
+  set(Knob::kBufferingA, {0, 1, 2});
+  set(Knob::kBufferingB, {0, 1, 2});
+  set(Knob::kLoadOrder, {0, 1, 2});
   set(Knob::kLoadWidthA, widths(widest, a_run));
   set(Knob::kLoadWidthB, widths(widest, b_run));
-  const bool wide_stores = !problem.epilogue.full_width && n_run > 1 && widest > 1;
-  set(Knob::kStoreSchedule, wide_stores ? std::vector<int64_t>{0, 1, 2, 3} : std::vector<int64_t>{0, 2, 3});
+  set(Knob::kStoreSchedule, {0, 1, 2});
+  set(Knob::kStoreWidth, widths(problem.epilogue.full_width ? 1 : widest, n_run));
+  set(Knob::kFence, batches > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0});
+  set(Knob::kInnerOrder, {0, 1, 2, 3});
   set(Knob::kLoopOrder, {0, 1});
   return domains;
-}
-
-std::string_view redundant_by(const Problem& problem, const Machine& machine, const Mapping& mapping) {
-  const Form& form = problem.forms[mapping.orientation];
-  const Footprint needs = footprint(mapping, form);
-  const auto batches = static_cast<int64_t>(form.batches.size());
-  const int64_t a_tiles = needs.tiles_m * needs.tiles_k, b_tiles = needs.tiles_n * needs.tiles_k;
-  const int64_t c_tiles = needs.tiles_m * needs.tiles_n;
-  const bool streams_batches = batches > mapping.batch_regions;
-
-  // The same commands as single buffering, or the same tiles on chip as double buffering.
-  if (mapping.buffering == Buffering::kDouble && a_tiles == 1 && b_tiles == 1 && !streams_batches)
-    return "copies";
-  if (mapping.buffering == Buffering::kResident && a_tiles <= 2 && b_tiles <= 2) return "copies";
-  // A second accumulator tile that is never used, or one that fits and would let stores overlap.
-  const bool one_sum = c_tiles == 1 && !streams_batches;
-  if (mapping.acc_buffers == 2 && one_sum) return "accumulator_copies";
-  if (mapping.acc_buffers == 1 && !one_sum && mapping.buffering != Buffering::kSingle) {
-    Mapping doubled = mapping;
-    doubled.acc_buffers = 2;
-    if (check_capacity(doubled, form, machine).ok()) return "accumulator_copies";
-  }
-  if (mapping.loop_order == LoopOrder::kColumnsOutside && (needs.tiles_m == 1 || needs.tiles_n == 1))
-    return "order";
-  // Nothing to alternate with.
-  const bool one_copy = mapping.batch_regions == 1 && needs.a_slots == 1 && needs.b_slots == 1;
-  if (mapping.placement == BankPlacement::kCopies && one_copy) return "banks";
-  // The same stores as another schedule.
-  if (mapping.store_schedule == StoreSchedule::kRow && (mapping.tile_n == 1 || form.n.blocks_per_run() == 1))
-    return "stores";
-  if (mapping.store_schedule == StoreSchedule::kLate && mapping.tile_m * mapping.tile_n == 1) return "stores";
-  const int64_t widest = machine.max_block_columns() / machine.dim;
-  const bool one_move = mapping.tile_n > 1 && mapping.tile_n <= std::min(widest, form.n.blocks_per_run());
-  if (mapping.store_schedule == StoreSchedule::kLate && mapping.tile_m == 1 && one_move &&
-      !problem.epilogue.full_width)
-    return "stores";
-  if (mapping.store_schedule == StoreSchedule::kDeferred && c_tiles * batches == 1) return "stores";
-  return "";
 }
 
 }  // namespace zomboss::gemmini

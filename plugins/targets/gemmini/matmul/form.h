@@ -67,6 +67,8 @@ struct Form {
   std::vector<Copy> before, after;
   int64_t copied_elements = 0;
 
+  // loop_ws walks each axis with one stride.
+  bool suits_loops() const { return m.runs.size() == 1 && n.runs.size() == 1 && k.runs.size() == 1; }
   int64_t steps() const {
     return static_cast<int64_t>(batches.size()) * m.blocks() * n.blocks() * k.blocks();
   }

@@ -5,6 +5,7 @@ namespace zomboss::gemmini {
 Layout::Layout(const Mapping& mapping, const Form& form, const Machine& machine)
     : dim_(machine.dim),
       placement_(mapping.placement),
+      halves_(mapping.interface == Interface::kLoopWs ? machine.loop_scratchpad_rows() : 0),
       c_rows_(mapping.tile_m),
       c_cols_(mapping.tile_n),
       acc_buffers_(mapping.acc_buffers),
@@ -13,7 +14,11 @@ Layout::Layout(const Mapping& mapping, const Form& form, const Machine& machine)
   a_.cols = form.a_transposed ? mapping.tile_m : mapping.tile_k;
   b_.rows = form.b_transposed ? mapping.tile_n : mapping.tile_k;
   b_.cols = form.b_transposed ? mapping.tile_k : mapping.tile_n;
-  if (placement_ != BankPlacement::kEnds) {
+  a_.group = mapping.load_width_a;
+  b_.group = mapping.load_width_b;
+  if (halves_ != 0) {
+    b_.base = halves_ - b_.rows * b_.cols * dim_;
+  } else if (placement_ != BankPlacement::kEnds) {
     const int64_t quarter = machine.scratchpad_rows / 4;
     a_.second = quarter;
     b_.base = 2 * quarter;
@@ -26,14 +31,27 @@ Layout::Layout(const Mapping& mapping, const Form& form, const Machine& machine)
 }
 
 uint32_t Layout::operand_row(const Operand& operand, uint32_t slot, int64_t row, int64_t col) const {
+  if (halves_ != 0)
+    return static_cast<uint32_t>(slot * halves_ + operand.base + (row * operand.cols + col) * dim_);
   if (placement_ == BankPlacement::kEnds)
     return static_cast<uint32_t>(operand.base + ((slot * operand.rows + row) * operand.cols + col) * dim_);
-  const bool by_copy = placement_ == BankPlacement::kCopies;
-  const bool odd = (by_copy ? slot : row + slot) % 2 != 0;
-  const int64_t rows_before =
-      by_copy ? slot / 2 * operand.rows + row : slot * ceil_div(operand.rows, 2) + row / 2;
-  return static_cast<uint32_t>((odd ? operand.second : operand.base) +
-                               (rows_before * operand.cols + col) * dim_);
+  const int64_t parity = placement_ == BankPlacement::kCopies    ? slot
+                         : placement_ == BankPlacement::kColumns ? col / operand.group + slot
+                                                                 : row + slot;
+  int64_t block = 0;  // inside the quarter
+  switch (placement_) {
+    case BankPlacement::kCopies:
+      block = (slot / 2 * operand.rows + row) * operand.cols + col;
+      break;
+    case BankPlacement::kColumns:
+      block = (slot * operand.rows + row) * quarter_columns(operand.cols, operand.group) +
+              col / (2 * operand.group) * operand.group + col % operand.group;
+      break;
+    default:
+      block = (slot * ceil_div(operand.rows, 2) + row / 2) * operand.cols + col;
+      break;
+  }
+  return static_cast<uint32_t>((parity % 2 != 0 ? operand.second : operand.base) + block * dim_);
 }
 
 uint32_t Layout::c_row(uint32_t slot, int64_t row, int64_t col) const {

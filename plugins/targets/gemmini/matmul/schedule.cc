@@ -53,35 +53,47 @@ Range range(int64_t tile, int64_t size, int64_t blocks) {
 
 class Builder {
  public:
-  Builder(const Problem& problem, const Form& form, const Mapping& mapping, const Machine& machine)
+  Builder(const Problem& problem, const Form& form, const Mapping& mapping, const Machine& machine,
+          int64_t limit)
       : problem_(problem),
         form_(form),
         mapping_(mapping),
         needs_(footprint(mapping, form)),
         layout_(mapping, form, machine),
         addresses_(buffer_addresses(problem, form)),
-        copier_(machine, addresses_, schedule_) {
+        copier_(machine, addresses_, schedule_),
+        limit_(limit) {
+    schedule_.dataflow = mapping.dataflow;
+    schedule_.interface = mapping.interface;
     schedule_.a_transposed = form.a_transposed;
     schedule_.b_transposed = form.b_transposed;
     schedule_.dim = machine.dim;
     add_streams(machine);
     const auto batches = static_cast<int64_t>(form.batches.size());
-    const int64_t tiles = batches * needs_.tiles_m * needs_.tiles_n * needs_.tiles_k;
+    const int64_t tiles = std::min(limit, batches * needs_.tiles_m * needs_.tiles_n * needs_.tiles_k);
     schedule_.tiles.reserve(static_cast<size_t>(tiles) + 2);
-    schedule_.operations.reserve(static_cast<size_t>(form.steps() + 2 * tiles));
   }
 
   Schedule run() {
     for (const Copy& copy : problem_.before) copier_.add(copy, true);
     for (const Copy& copy : form_.before) copier_.add(copy, true);
     const auto batches = static_cast<int64_t>(form_.batches.size());
-    for (int64_t first = 0; first < batches; first += mapping_.batch_regions) add_group(first, batches);
+    for (int64_t first = 0; first < batches && limit_ > 0; first += mapping_.batch_regions) {
+      if (first > 0 && mapping_.fence == FencePolicy::kBatch) add_fence();
+      add_group(first, batches);
+    }
     for (const Copy& copy : form_.after) copier_.add(copy, false);
     for (const Copy& copy : problem_.after) copier_.add(copy, false);
     return std::move(schedule_);
   }
 
  private:
+  void add_fence() {
+    schedule_.operations.push_back(
+        {.kind = Operation::Kind::kFence, .place = {static_cast<uint32_t>(schedule_.tiles.size()), 0, 0}});
+    schedule_.tiles.emplace_back();
+  }
+
   void add_streams(const Machine& machine) {
     const auto state = [&](uint32_t wanted) {
       return static_cast<uint8_t>(std::min(wanted, machine.load_states - 1));
@@ -117,7 +129,7 @@ class Builder {
     for (int64_t x = 0; x < outer; ++x)
       for (int64_t y = 0; y < inner; ++y)
         for (int64_t k = 0; k < needs_.tiles_k; ++k)
-          for (int64_t region = 0; region < count; ++region)
+          for (int64_t region = 0; region < count && limit_-- > 0; ++region)
             add_tile(first + region, static_cast<size_t>(region), rows_outside ? x : y, rows_outside ? y : x,
                      k);
   }
@@ -134,8 +146,13 @@ class Builder {
     tile.steps = tile.rows * tile.cols * tile.depth;
     tile.first_k = tk == 0;
     tile.last_k = tk + 1 == needs_.tiles_k;
-    std::tie(tile.a_slot, tile.loads_a) = a_slots_[region].acquire({(*batch_)[kA], tm, tk});
-    std::tie(tile.b_slot, tile.loads_b) = b_slots_[region].acquire({(*batch_)[kB], tk, tn});
+    tile.order = mapping_.inner_order;
+    if (mapping_.interface == Interface::kLoopWs) {
+      place_loop(tile, tm, tn, tk);
+    } else {
+      std::tie(tile.a_slot, tile.loads_a) = a_slots_[region].acquire({(*batch_)[kA], tm, tk});
+      std::tie(tile.b_slot, tile.loads_b) = b_slots_[region].acquire({(*batch_)[kB], tk, tn});
+    }
     if (tile.first_k) ++c_turn_[region];
     tile.c_slot =
         static_cast<uint32_t>(region) * mapping_.acc_buffers + c_turn_[region] % mapping_.acc_buffers;
@@ -145,6 +162,33 @@ class Builder {
     if (tile.loads_b) load_operand(kB, form_.b_transposed ? n_ : k_, form_.b_transposed ? k_ : n_);
     if (tile.first_k && form_.has_bias) load_bias(tile);
     add_steps(tile);
+  }
+
+  // The hardware alternates between its two halves from run to run. A resident operand has the half that its
+  // run forces, and later runs find it there.
+  void place_loop(Tile& tile, int64_t tm, int64_t tn, int64_t tk) {
+    const auto half = static_cast<uint32_t>(runs_++ % 2);
+    const bool resident_a = mapping_.buffering_a == Buffering::kResident,
+               resident_b = mapping_.buffering_b == Buffering::kResident;
+    tile.a_slot = resident_a ? (tm + tk == 0 ? 0 : 1) : half;
+    tile.b_slot = resident_b ? (tn + tk == 0 ? 0 : 1) : half;
+    tile.a_id = resident_a ? static_cast<uint8_t>(tile.a_slot + 1) : 0;
+    tile.b_id = resident_b ? static_cast<uint8_t>(tile.b_slot + 1) : 0;
+    tile.loads_a = !resident_a || tn == 0;
+    tile.loads_b = !resident_b || tm == 0;
+    const auto pad = [](const Axis& axis, Range range) {
+      return static_cast<uint16_t>(axis.dim - axis.extent(range.first + range.count - 1));
+    };
+    tile.pad_rows = pad(form_.m, m_);
+    tile.pad_cols = pad(form_.n, n_);
+    tile.pad_depth = pad(form_.k, k_);
+    for (Tensor tensor : {kA, kB, kC, kD}) {
+      int64_t offset = 0;
+      if (has_dim(tensor, DimKind::kM)) offset += form_.m.offset(tensor, m_.first);
+      if (has_dim(tensor, DimKind::kN)) offset += form_.n.offset(tensor, n_.first);
+      if (has_dim(tensor, DimKind::kK)) offset += form_.k.offset(tensor, k_.first);
+      if (tensor != kD || form_.has_bias) tile.dram[tensor] = address(tensor, offset);
+    }
   }
 
   const Axis& axis(Tensor tensor, bool along_rows) const {
@@ -202,32 +246,50 @@ class Builder {
   }
 
   void add_steps(const Tile& tile) {
-    uint32_t number = 0;
-    for (int64_t k = 0; k < k_.count; ++k) {
-      for (int64_t j = 0; j < n_.count; ++j) {
-        for (int64_t i = 0; i < m_.count; ++i) {
-          Operation step{.kind = Operation::Kind::kStep, .place = {tile_, number, 1}};
-          step.row = form_.a_transposed ? layout_.a_row(tile.a_slot, k, i) : layout_.a_row(tile.a_slot, i, k);
-          step.b_row =
-              form_.b_transposed ? layout_.b_row(tile.b_slot, j, k) : layout_.b_row(tile.b_slot, k, j);
-          step.c_row = layout_.c_row(tile.c_slot, i, j);
-          step.rows = static_cast<uint16_t>(form_.m.extent(m_.first + i));
-          step.cols = static_cast<uint16_t>(form_.k.extent(k_.first + k));
-          step.n_cols = static_cast<uint16_t>(form_.n.extent(n_.first + j));
-          step.flip = i == 0;
-          step.accumulate = !tile.first_k || k > 0 || form_.has_bias;
-          schedule_.operations.push_back(step);
-          if (tile.last_k && k + 1 == k_.count) {
-            Operation store = output_move(tile, kC, i, j);
-            store.kind = Operation::Kind::kStore;
-            store.place = {tile_, number, 2};
-            store.stream = kStreamC;
-            schedule_.operations.push_back(store);
-          }
-          ++number;
-        }
-      }
+    const bool column_outside = tile.order == InnerOrder::kNmk;
+    const int64_t rows = m_.count, cols = n_.count, depth = k_.count;
+    last_weights_ = {-1, -1};
+    switch (tile.order) {
+      case InnerOrder::kKnm:
+        for (int64_t k = 0; k < depth; ++k)
+          for (int64_t j = 0; j < cols; ++j)
+            for (int64_t i = 0; i < rows; ++i) add_step(tile, i, j, k);
+        break;
+      case InnerOrder::kKmn:
+        for (int64_t k = 0; k < depth; ++k)
+          for (int64_t i = 0; i < rows; ++i)
+            for (int64_t j = 0; j < cols; ++j) add_step(tile, i, j, k);
+        break;
+      case InnerOrder::kMnk:
+      case InnerOrder::kNmk:
+        for (int64_t x = 0; x < (column_outside ? cols : rows); ++x)
+          for (int64_t y = 0; y < (column_outside ? rows : cols); ++y)
+            for (int64_t k = 0; k < depth; ++k)
+              add_step(tile, column_outside ? y : x, column_outside ? x : y, k);
+        break;
     }
+  }
+
+  void add_step(const Tile& tile, int64_t i, int64_t j, int64_t k) {
+    const uint32_t number =
+        tile.step_number(static_cast<uint32_t>(i), static_cast<uint32_t>(j), static_cast<uint32_t>(k));
+    Operation step{.kind = Operation::Kind::kStep, .place = {tile_, number, 1}};
+    step.row = form_.a_transposed ? layout_.a_row(tile.a_slot, k, i) : layout_.a_row(tile.a_slot, i, k);
+    step.b_row = form_.b_transposed ? layout_.b_row(tile.b_slot, j, k) : layout_.b_row(tile.b_slot, k, j);
+    step.c_row = layout_.c_row(tile.c_slot, i, j);
+    step.rows = static_cast<uint16_t>(form_.m.extent(m_.first + i));
+    step.cols = static_cast<uint16_t>(form_.k.extent(k_.first + k));
+    step.n_cols = static_cast<uint16_t>(form_.n.extent(n_.first + j));
+    step.flip = std::pair(k, j) != last_weights_ || mapping_.dataflow == ArrayDataflow::kOutputStationary;
+    last_weights_ = {k, j};
+    step.accumulate = !tile.first_k || k > 0 || form_.has_bias;
+    schedule_.operations.push_back(step);
+    if (!tile.last_k || k + 1 != k_.count) return;
+    Operation store = output_move(tile, kC, i, j);
+    store.kind = Operation::Kind::kStore;
+    store.place = {tile_, number, 2};
+    store.stream = kStreamC;
+    schedule_.operations.push_back(store);
   }
 
   const Problem& problem_;
@@ -242,10 +304,27 @@ class Builder {
   std::vector<uint32_t> c_turn_;
   const Offsets* batch_ = nullptr;
   Range m_, n_, k_;
+  std::pair<int64_t, int64_t> last_weights_;  // block of B in the array, inside a tile
   uint32_t tile_ = 0;
+  int64_t limit_ = 0;  // macro tiles that may still be added
+  uint64_t runs_ = 0;  // of loop_ws
 };
 
 }  // namespace
+
+uint32_t Tile::step_number(uint32_t i, uint32_t j, uint32_t k) const {
+  switch (order) {
+    case InnerOrder::kKnm:
+      return (k * cols + j) * rows + i;
+    case InnerOrder::kKmn:
+      return (k * rows + i) * cols + j;
+    case InnerOrder::kMnk:
+      return (i * cols + j) * depth + k;
+    case InnerOrder::kNmk:
+      return (j * rows + i) * depth + k;
+  }
+  return 0;
+}
 
 std::vector<PlacedBuffer> placed_buffers(const Problem& problem, const Form& form) {
   std::vector<Buffer> buffers = problem.buffers;
@@ -266,8 +345,8 @@ std::vector<uint64_t> buffer_addresses(const Problem& problem, const Form& form)
 }
 
 Schedule build_primitive(const Problem& problem, const Form& form, const Mapping& mapping,
-                         const Machine& machine) {
-  return Builder(problem, form, mapping, machine).run();
+                         const Machine& machine, int64_t tiles) {
+  return Builder(problem, form, mapping, machine, tiles).run();
 }
 
 }  // namespace zomboss::gemmini

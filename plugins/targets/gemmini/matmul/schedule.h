@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "plugins/targets/gemmini/matmul/mapping.h"
@@ -47,8 +48,8 @@ struct Operation {
   // A move's place in its tile, for the transformations: block row and column (of loads: as it lies in DRAM).
   Tensor tensor = kA;
   uint32_t block_row = 0, block_col = 0;
-  // Steps: rows x cols of A times cols x n_cols of B, to C; flip takes B into the array, otherwise it is
-  // there.
+  // Steps: rows x cols of A times cols x n_cols of B, to C. Weight stationary: flip takes B into the array,
+  // otherwise it is there.
   uint32_t b_row = 0, c_row = 0;
   uint16_t n_cols = 0;
   bool flip = false;
@@ -62,12 +63,23 @@ struct Tile {
   uint32_t a_slot = 0, b_slot = 0, c_slot = 0;  // unique over batch regions
   bool loads_a = false, loads_b = false;
   bool first_k = false, last_k = false;
+  InnerOrder order = InnerOrder::kKnm;
+  // Of loop_ws: the forced scratchpad halves (0 = alternate), and the first block of each tensor in DRAM.
+  uint8_t a_id = 0, b_id = 0;
+  uint16_t pad_rows = 0, pad_cols = 0, pad_depth = 0;  // elements that the last block lacks
+  std::array<uint64_t, kTensors> dram = {};
+
+  // Where the step of rows i, columns j and contraction k stands among the tile's steps; grows with each of
+  // them.
+  uint32_t step_number(uint32_t i, uint32_t j, uint32_t k) const;
 };
 
 // The first four streams of every schedule; copies add two each.
 enum StreamNumber : uint8_t { kStreamA, kStreamB, kStreamD, kStreamC, kFirstCopyStream };
 
 struct Schedule {
+  ArrayDataflow dataflow = ArrayDataflow::kWeightStationary;
+  Interface interface = Interface::kPrimitives;
   bool a_transposed = false, b_transposed = false;
   uint32_t dim = 0;
   std::vector<Stream> streams;
@@ -80,11 +92,12 @@ struct Schedule {
 std::vector<PlacedBuffer> placed_buffers(const Problem& problem, const Form& form);
 std::vector<uint64_t> buffer_addresses(const Problem& problem, const Form& form);
 
-// The plain schedule: macro tiles one after the other, in each the loads block by block, then the steps with
-// the weights kept over the rows, then each block's store right behind its last step. Copies before and
-// after, with fences. A tile that is still in its place is not loaded again. `mapping` has passed
-// check_capacity.
+// The plain schedule: macro tiles one after the other, in each the loads block by block, then the steps in
+// the mapping's order, then each block's store right behind its last step. Copies before and after, with
+// fences. A tile that is still in its place is not loaded again. For loop_ws, rows and slots are those that
+// the hardware will choose. `mapping` has passed check_capacity. Of very large kernels a forecast wants the
+// beginning alone: `tiles` macro tiles at most.
 Schedule build_primitive(const Problem& problem, const Form& form, const Mapping& mapping,
-                         const Machine& machine);
+                         const Machine& machine, int64_t tiles = std::numeric_limits<int64_t>::max());
 
 }  // namespace zomboss::gemmini

@@ -2,6 +2,7 @@
 // and the catalog of mappings worth trying. Pure functions; any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +14,18 @@
 
 namespace zomboss::gemmini {
 
-// Values of every knob, in knob order.
-using Domains = std::vector<std::vector<int64_t>>;
+// What mappings of a problem may decide.
+struct Domains {
+  std::vector<std::vector<int64_t>> values;  // of every knob, in knob order
+  // Tile sizes in blocks of every form, ascending: balanced cuts of the axis, and the library's choice.
+  struct Cuts {
+    std::vector<int64_t> m, n, k;
+  };
+  std::vector<Cuts> cuts;
+  std::optional<Mapping> library;  // see library.h
+
+  const std::vector<int64_t>& operator[](Knob knob) const { return values[static_cast<size_t>(knob)]; }
+};
 Domains knob_domains(const Problem& problem, const Machine& machine);
 
 // A joint rule: as an SMT-LIB term for the host, and as the same rule in code.
@@ -28,17 +39,17 @@ struct LegalityRule {
 std::vector<LegalityRule> legality_rules(const Problem& problem, const Machine& machine,
                                          const Domains& domains);
 // What the rules say together.
-bool is_legal(const Problem& problem, const Machine& machine, const Mapping& mapping);
+bool is_legal(const Problem& problem, const Machine& machine, const Domains& domains, const Mapping& mapping);
 
-// Why a legal mapping would do nothing that another one does not do as well: the name of the rule, "" when it
-// may be worth trying. See docs/gemmini.md.
-std::string_view redundant_by(const Problem& problem, const Machine& machine, const Mapping& mapping);
+// The array keeps sums of 20 bits, and takes B transposed only together with A then.
+bool allows_output_stationary(const Form& form);
 
 struct Catalog {
   std::vector<Mapping> rows;  // Candidate-0 first, the rest in knob order
   std::vector<std::string> notes;
 };
-// All legal mappings that are not redundant, or, of very many, those that the estimate puts in front.
+// The mappings that a best-first walk over single decisions finds fastest by the estimate, each kernel once;
+// Candidate-0, the library's choice, and a path from Candidate-0 to the front among them.
 Catalog make_catalog(const Problem& problem, const MachineModel& model, const Domains& domains);
 
 wire::SurfaceT make_surface(const Problem& problem, const MachineModel& model);

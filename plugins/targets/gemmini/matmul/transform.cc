@@ -23,19 +23,14 @@ uint32_t blocks_of(const Schedule& schedule, const Operation& move) {
 // The first step of its tile that needs what `load` brings.
 uint32_t first_use(const Schedule& schedule, const Operation& load) {
   const Tile& tile = schedule.tiles[load.place.tile];
+  const uint32_t row = load.block_row, col = load.block_col;
   switch (load.tensor) {
-    case kA: {
-      const uint32_t k = schedule.a_transposed ? load.block_row : load.block_col;
-      const uint32_t i = schedule.a_transposed ? load.block_col : load.block_row;
-      return k * tile.cols * tile.rows + i;
-    }
-    case kB: {
-      const uint32_t k = schedule.b_transposed ? load.block_col : load.block_row;
-      const uint32_t j = schedule.b_transposed ? load.block_row : load.block_col;
-      return (k * tile.cols + j) * tile.rows;
-    }
+    case kA:
+      return schedule.a_transposed ? tile.step_number(col, 0, row) : tile.step_number(row, 0, col);
+    case kB:
+      return schedule.b_transposed ? tile.step_number(0, row, col) : tile.step_number(0, col, row);
     default:
-      return load.block_col * tile.rows + load.block_row;
+      return tile.step_number(row, col, 0);
   }
 }
 
@@ -68,7 +63,11 @@ void widen_loads(Schedule& schedule, uint32_t width_a, uint32_t width_b) {
   schedule.operations = std::move(result);
 }
 
-void load_just_in_time(Schedule& schedule) {
+void order_loads(Schedule& schedule, LoadOrder order) {
+  const auto comes_first = [&](const Operation& load) {
+    return (order == LoadOrder::kAFirst && load.tensor == kA) ||
+           (order == LoadOrder::kBFirst && load.tensor == kB);
+  };
   auto& operations = schedule.operations;
   for (size_t begin = 0; begin < operations.size();) {
     size_t end = begin;
@@ -82,10 +81,12 @@ void load_just_in_time(Schedule& schedule) {
     for (size_t i = begin; i < end; ++i) operations[i].place.step = first_use(schedule, operations[i]);
     std::stable_sort(operations.begin() + static_cast<std::ptrdiff_t>(begin),
                      operations.begin() + static_cast<std::ptrdiff_t>(end),
-                     [](const Operation& x, const Operation& y) { return x.place < y.place; });
+                     [&](const Operation& x, const Operation& y) {
+                       return std::pair(!comes_first(x), x.place) < std::pair(!comes_first(y), y.place);
+                     });
     for (size_t i = begin; i < end; ++i) {
       uint32_t& step = operations[i].place.step;
-      step -= std::min(step, kLeadSteps);
+      step = comes_first(operations[i]) ? 0 : step - std::min(step, kLeadSteps);
     }
     begin = end;
   }
@@ -127,7 +128,7 @@ namespace {
 
 // Gives the stores of one macro tile their places.
 void place_stores(const Schedule& schedule, StoreSchedule when, std::vector<Operation>& stores) {
-  if (stores.empty() || when == StoreSchedule::kEarly || when == StoreSchedule::kRow) return;
+  if (stores.empty() || when == StoreSchedule::kEarly) return;
   const uint32_t tile = stores.front().place.tile;
   const bool defer = when == StoreSchedule::kDeferred && tile + 1 < schedule.tiles.size() &&
                      schedule.tiles[tile + 1].steps != 0;
@@ -144,7 +145,7 @@ void place_stores(const Schedule& schedule, StoreSchedule when, std::vector<Oper
 }  // namespace
 
 void schedule_stores(Schedule& schedule, StoreSchedule when, uint32_t width) {
-  if (when == StoreSchedule::kEarly) return;
+  if (when == StoreSchedule::kEarly && width == 1) return;
   std::vector<Operation> result, stores;
   result.reserve(schedule.operations.size());
   const auto flush = [&] {
@@ -181,12 +182,20 @@ void arrange(Schedule& schedule) {
                    [](const Operation& x, const Operation& y) { return x.place < y.place; });
 }
 
-void apply_mapping(Schedule& schedule, const Mapping& mapping, const Machine& machine) {
-  const uint32_t widest = machine.max_block_columns() / machine.dim;
+void apply_mapping(Schedule& schedule, const Mapping& mapping) {
+  if (mapping.interface == Interface::kLoopWs) return;
   widen_loads(schedule, mapping.load_width_a, mapping.load_width_b);
-  load_just_in_time(schedule);
+  order_loads(schedule, mapping.load_order);
   prefetch_next_tile(schedule, mapping.store_schedule != StoreSchedule::kDeferred);
-  schedule_stores(schedule, mapping.store_schedule, schedule.streams[kStreamC].full_width ? 1 : widest);
+  schedule_stores(schedule, mapping.store_schedule, mapping.store_width);
+  arrange(schedule);
+}
+
+void arrange_as_hardware(Schedule& schedule, const Machine& machine) {
+  const uint32_t widest = machine.max_block_columns() / machine.dim;
+  widen_loads(schedule, widest, widest);
+  order_loads(schedule, LoadOrder::kJustInTime);
+  schedule_stores(schedule, StoreSchedule::kEarly, schedule.streams[kStreamC].full_width ? 1 : widest);
   arrange(schedule);
 }
 

@@ -44,11 +44,12 @@ Example make_example(bool bias = true, bool scattered = false) {
   mapping.tile_n = 3;
   mapping.tile_k = 2;
   mapping.acc_buffers = 2;
-  mapping.buffering = Buffering::kDouble;
+  mapping.buffering_a = mapping.buffering_b = Buffering::kDouble;
   mapping.load_width_a = mapping.load_width_b = 2;
   mapping.store_schedule = StoreSchedule::kLate;
+  mapping.store_width = 3;
   example.schedule = build_primitive(example.problem, example.problem.forms[0], mapping, example.machine);
-  apply_mapping(example.schedule, mapping, example.machine);
+  apply_mapping(example.schedule, mapping);
   return example;
 }
 

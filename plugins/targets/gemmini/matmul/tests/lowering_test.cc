@@ -4,7 +4,9 @@
 
 #include "plugins/targets/gemmini/matmul/lower.h"
 #include "plugins/targets/gemmini/matmul/schedule.h"
+#include "plugins/targets/gemmini/matmul/surface.h"
 #include "plugins/targets/gemmini/matmul/tests/graph_builder.h"
+#include "plugins/targets/gemmini/matmul/tests/random_mappings.h"
 #include "plugins/targets/gemmini/program.h"
 #include "plugins/targets/gemmini/sim/functional.h"
 
@@ -33,7 +35,7 @@ void expect_right(const wire::WorkloadT& workload, const Machine& machine, const
   EXPECT_EQ((*outputs)[0].data, reference_output(workload, inputs));
 }
 
-// The plain mapping, and one that uses everything, in each orientation.
+// The plain mapping, one that uses everything, in each orientation, the library's, and random legal ones.
 void expect_right(const wire::WorkloadT& workload, uint32_t dim = 16) {
   const Machine machine = default_machine(dim);
   auto problem = recognise(workload, machine);
@@ -47,12 +49,19 @@ void expect_right(const wire::WorkloadT& workload, uint32_t dim = 16) {
     mapping.tile_n = std::min<int64_t>(3, form.n.blocks());
     mapping.tile_k = std::min<int64_t>(2, form.k.blocks());
     mapping.acc_buffers = 2;
-    mapping.buffering = Buffering::kDouble;
+    mapping.buffering_a = mapping.buffering_b = Buffering::kDouble;
+    mapping.store_width = problem->epilogue.full_width ? 1 : 2;
     mapping.load_width_a = mapping.load_width_b = machine.max_block_columns() / dim;
     mapping.placement = orientation == 0 ? BankPlacement::kRows : BankPlacement::kCopies;
     mapping.store_schedule = StoreSchedule::kDeferred;
     mapping.loop_order = LoopOrder::kColumnsOutside;
     mapping.batch_regions = static_cast<uint32_t>(std::min<size_t>(2, form.batches.size()));
+    expect_right(workload, machine, *problem, mapping);
+  }
+  const Domains domains = knob_domains(*problem, machine);
+  if (domains.library) expect_right(workload, machine, *problem, *domains.library);
+  for (const Mapping& mapping : random_mappings(*problem, machine, domains, 12, 1)) {
+    SCOPED_TRACE(::testing::PrintToString(to_values(mapping, dim)));
     expect_right(workload, machine, *problem, mapping);
   }
 }

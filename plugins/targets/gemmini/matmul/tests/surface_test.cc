@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
-#include <functional>
+#include <random>
 #include <set>
 
 #include "core/mapping/convert.h"
@@ -15,6 +15,7 @@
 #include "plugins/targets/gemmini/matmul/schedule.h"
 #include "plugins/targets/gemmini/matmul/surface.h"
 #include "plugins/targets/gemmini/matmul/tests/graph_builder.h"
+#include "plugins/targets/gemmini/matmul/tests/random_mappings.h"
 #include "plugins/targets/gemmini/program.h"
 #include "plugins/targets/gemmini/sim/functional.h"
 #include "plugins/targets/gemmini/sim/timing.h"
@@ -23,7 +24,7 @@ namespace zomboss::gemmini {
 namespace {
 
 MachineModel default_model(uint32_t dim = 16) {
-  return {default_machine(dim), {16, 16, 20}};
+  return {default_machine(dim), {16, 16, 20, {20}}};
 }
 
 wire::WorkloadT gemm(int64_t m, int64_t k, int64_t n, int64_t batches = 1) {
@@ -58,8 +59,8 @@ std::vector<std::vector<int64_t>> rows_of(const wire::SurfaceT& surface) {
   return rows;
 }
 
-// Every assignment of the domains: the terms that the host evaluates agree with is_legal, and what is legal
-// and in no way redundant is in the catalog unless the estimate left it out.
+// On random assignments, legal and not: the terms that the host evaluates agree with is_legal. Rows are
+// legal, each once; so is the library's choice, which is one of them.
 void expect_rules_agree(const wire::WorkloadT& workload, const MachineModel& model) {
   const Problem problem = problem_of(workload, model.machine);
   const Domains domains = knob_domains(problem, model.machine);
@@ -71,37 +72,46 @@ void expect_rules_agree(const wire::WorkloadT& workload, const MachineModel& mod
   EXPECT_EQ(catalog.size(), listed.size());
   ASSERT_EQ(surface->knobs().size(), kKnobs);
   for (size_t i = 0; i < kKnobs; ++i) EXPECT_EQ(surface->knob(i).name, knob_name(static_cast<Knob>(i)));
-  const bool cut = std::any_of(message.notes.begin(), message.notes.end(),
-                               [](const std::string& note) { return note.starts_with("estimate:"); });
   mapping::TermScratch scratch;
-  size_t legal_rows = 0;
-  std::vector<int64_t> values(kKnobs);
-  const std::function<void(size_t)> visit = [&](size_t knob) {
-    if (knob < kKnobs) {
-      for (int64_t value : domains[knob]) {
-        values[knob] = value;
-        visit(knob + 1);
-      }
-      return;
-    }
-    bool holds = true;
+  const auto holds = [&](const std::vector<int64_t>& values) {
     for (const auto& constraint : surface->constraints())
-      holds = holds && mapping::evaluate(constraint.assertion, values, scratch) == 1;
+      if (mapping::evaluate(constraint.assertion, values, scratch) != 1) return false;
+    return true;
+  };
+  const auto agree = [&](const std::vector<int64_t>& values) {
     const Mapping mapping = from_values(values, model.machine.dim);
     EXPECT_EQ(to_values(mapping, model.machine.dim), values);
-    ASSERT_EQ(holds, is_legal(problem, model.machine, mapping));
-    legal_rows += holds ? 1 : 0;
-    if (catalog.count(values) != 0) {
-      EXPECT_TRUE(holds);
-    } else if (holds && redundant_by(problem, model.machine, mapping).empty()) {
-      EXPECT_TRUE(cut);
-    }
+    const bool legal = is_legal(problem, model.machine, domains, mapping);
+    EXPECT_EQ(holds(values), legal) << testing::PrintToString(values);
+    return legal;
   };
-  visit(0);
-  EXPECT_GE(legal_rows, listed.size());
+  for (const auto& values : listed) EXPECT_TRUE(agree(values)) << testing::PrintToString(values);
+  if (domains.library) {
+    EXPECT_TRUE(catalog.contains(to_values(*domains.library, model.machine.dim)));
+    ASSERT_EQ(message.references.size(), 1u);
+    EXPECT_EQ(message.references[0]->values, to_values(*domains.library, model.machine.dim));
+  }
+  std::mt19937_64 random(11);
+  for (int n = 0; n < 4000; ++n) {
+    std::vector<int64_t> values;
+    for (const auto& domain : domains.values) values.push_back(domain[random() % domain.size()]);
+    agree(values);
+  }
+  // Near what is legal, where rules are decided.
+  for (const Mapping& legal : random_mappings(problem, model.machine, domains, 40, 5)) {
+    const std::vector<int64_t> values = to_values(legal, model.machine.dim);
+    EXPECT_TRUE(agree(values));
+    for (size_t knob = 0; knob < kKnobs; ++knob) {
+      for (int64_t value : domains.values[knob]) {
+        std::vector<int64_t> changed = values;
+        changed[knob] = value;
+        agree(changed);
+      }
+    }
+  }
 }
 
-TEST(Surface, RulesForHostAndCodeAgreeOnEveryAssignment) {
+TEST(Surface, RulesForHostAndCodeAgree) {
   expect_rules_agree(gemm(32, 32, 32), default_model());
   expect_rules_agree(gemm(100, 7, 300), default_model());
   expect_rules_agree(gemm(64, 64, 32, 2), default_model());
@@ -116,7 +126,8 @@ TEST(Surface, RulesForHostAndCodeAgreeOnEveryAssignment) {
 TEST(Surface, HoldsHalvedMemoriesAgainstTheTiles) {
   MachineModel model = default_model();
   const auto fits = [&](const wire::WorkloadT& workload, Mapping mapping) {
-    return is_legal(problem_of(workload, model.machine), model.machine, mapping);
+    const Problem problem = problem_of(workload, model.machine);
+    return is_legal(problem, model.machine, knob_domains(problem, model.machine), mapping);
   };
   Mapping mapping;
   mapping.tile_m = mapping.tile_n = 4;
@@ -148,12 +159,22 @@ TEST(Surface, DefaultIsThePlainSchedule) {
   }
 }
 
-TEST(Surface, StaysSmallAndConnectedBySingleDecisions) {
+TEST(Surface, StaysSmallAndLeadsFromCandidate0ToTheFront) {
   for (const auto& workload : {gemm(32, 32, 32), gemm(64, 64, 64), gemm(128, 32, 64), gemm(64, 256, 512),
                                gemm(32, 64, 32, 4), gemv(256, 64)}) {
     const MachineModel model = default_model();
-    const auto rows = rows_of(make_surface(problem_of(workload, model.machine), model));
-    EXPECT_LE(rows.size(), 300u);
+    const Problem problem = problem_of(workload, model.machine);
+    const auto rows = rows_of(make_surface(problem, model));
+    EXPECT_LE(rows.size(), 256u + kKnobs + 2);
+    std::vector<int64_t> front;
+    double fastest = 0;
+    for (const auto& row : rows) {
+      const double cycles = forecast(problem, from_values(row, 16), model).estimate.cycles;
+      if (front.empty() || cycles < fastest) {
+        front = row;
+        fastest = cycles;
+      }
+    }
     std::set<std::vector<int64_t>> left(rows.begin(), rows.end());
     std::deque<std::vector<int64_t>> queue = {to_values(Mapping{}, 16)};
     left.erase(queue.front());
@@ -171,7 +192,7 @@ TEST(Surface, StaysSmallAndConnectedBySingleDecisions) {
         }
       }
     }
-    EXPECT_EQ(left.size(), 0u) << "of " << rows.size();
+    EXPECT_FALSE(left.contains(front));
   }
 }
 
@@ -202,9 +223,11 @@ void expect_rows_right(const wire::WorkloadT& workload, const MachineModel& mode
     const auto timing = simulate_timing(*commands, model.machine, parameters);
     ASSERT_TRUE(timing.ok()) << timing.status().message();
     EXPECT_GE(static_cast<double>(timing->cycles), bound);
-    const double estimated = estimate(problem, mapping, model).cycles;
-    EXPECT_GT(estimated, 0.4 * static_cast<double>(timing->cycles));
-    EXPECT_LT(estimated, 2.5 * static_cast<double>(timing->cycles));
+    const double estimated = forecast(problem, mapping, model).estimate.cycles;
+    // Its constants were read off an array of 16 x 16.
+    const double slack = model.machine.dim == 16 ? 1.35 : 2;
+    EXPECT_GT(estimated * slack, static_cast<double>(timing->cycles));
+    EXPECT_LT(estimated, slack * static_cast<double>(timing->cycles));
   }
 }
 
@@ -239,7 +262,7 @@ TEST(EngineSchedule, IsAGraphOfEarlierNodesWithTheEstimate) {
   Mapping mapping;
   const wire::ScheduleT schedule = engine_schedule(problem, mapping, model);
   EXPECT_EQ(schedule.nodes.size(), 3u * 64);
-  EXPECT_EQ(schedule.static_cost, estimate(problem, mapping, model).cycles);
+  EXPECT_EQ(schedule.static_cost, forecast(problem, mapping, model).estimate.cycles);
   for (size_t i = 0; i < schedule.nodes.size(); ++i)
     for (uint32_t predecessor : schedule.nodes[i]->predecessors) EXPECT_LT(predecessor, i);
 }
