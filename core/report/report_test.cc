@@ -100,6 +100,7 @@ TEST(Report, SaysWhetherTheBestStaysTheBest) {
   const std::string many = section_of(Sample(options).html(), "references");
   EXPECT_TRUE(has(many, "in 0 of 3 workloads"));
   EXPECT_TRUE(has(many, "L=100"));
+  EXPECT_TRUE(has(many, "Geometric means of library / best: L=20 "));
 }
 
 TEST(Report, HasEverySectionAndNothingFromTheNetwork) {

@@ -54,6 +54,12 @@ Json document_of(const history::History& history, int64_t run, const char* name)
   return json.is_discarded() ? Json() : json;
 }
 
+std::string scenario_of(const Json& ranking) {
+  return ranking.contains("scenario") && ranking["scenario"].is_string()
+             ? ranking["scenario"].get<std::string>()
+             : std::string();
+}
+
 struct Entry {
   const Run* run = nullptr;
   uint64_t best = 0;
@@ -134,6 +140,7 @@ class Comparer {
   void summarize(size_t p) {
     PolicySummary summary;
     summary.policy = result_.policies[p];
+    Ratios ratios;
     std::vector<double> speedups, lows, highs, baselines, disappointments, regrets, evaluations;
     for (const WorkloadRow& row : result_.workloads) {
       const Cell& cell = row.cells[p];
@@ -151,12 +158,16 @@ class Comparer {
         ++summary.verified;  // a run is complete only when its best is verified
         const auto best = static_cast<double>(entry.best);
         disappointments.push_back(best / static_cast<double>(row.best_known) - 1);
-        add_ranking(row.label, document_of(history_, entry.run->id, "ranking"), summary);
+        const Json ranking = document_of(history_, entry.run->id, "ranking");
+        add_ranking(row.label, ranking, summary);
+        add_reference(ranking, document_of(history_, entry.run->id, "references"), ratios);
         if (row.optimum) regrets.push_back(best / static_cast<double>(*row.optimum) - 1);
         evaluations.push_back(static_cast<double>(entry.run->evaluations));
         summary.tokens += entry.run->usage.prompt_tokens + entry.run->usage.completion_tokens;
       }
     }
+    for (const auto& [scenario, values] : ratios)
+      summary.references.emplace_back(scenario, geometric_mean(values));
     summary.speedup = geometric_mean(speedups);
     summary.speedup_low = geometric_mean(lows);
     summary.speedup_high = geometric_mean(highs);
@@ -179,9 +190,32 @@ class Comparer {
       stays = stays && miss <= 0;
       if (miss <= summary.worst_miss) continue;
       summary.worst_miss = miss;
-      summary.worst = label + " under " + each.value("scenario", "");
+      summary.worst = label + " under " + scenario_of(each);
     }
     summary.stays += stays;
+  }
+
+  // By scenario, in the simulator's order.
+  using Ratios = std::vector<std::pair<std::string, std::vector<double>>>;
+
+  // The first reference / best under each scenario. Documents are ours, but of a file that may be damaged.
+  static void add_reference(const Json& ranking, const Json& document, Ratios& ratios) {
+    if (!ranking.is_array() || !document.is_object() || !document.contains("references")) return;
+    const Json& list = document["references"];
+    if (!list.is_array() || list.empty() || !list[0].is_object() || !list[0].contains("scenarios")) return;
+    const Json& latencies = list[0]["scenarios"];
+    for (const Json& each : ranking) {
+      if (!each.is_object() || !each.contains("best") || !each["best"].is_number()) continue;
+      const std::string scenario = scenario_of(each);
+      if (!latencies.is_object() || !latencies.contains(scenario) || !latencies[scenario].is_number())
+        continue;
+      const double latency = latencies[scenario], best = each["best"];
+      if (latency <= 0 || best <= 0) continue;
+      auto found = std::find_if(ratios.begin(), ratios.end(),
+                                [&](const auto& ratio) { return ratio.first == scenario; });
+      if (found == ratios.end()) found = ratios.insert(ratios.end(), {scenario, {}});
+      found->second.push_back(latency / best);
+    }
   }
 
   // "library" when each baseline is the latency of a reference of that name.
@@ -240,13 +274,19 @@ void print_tables(const Comparison& comparison) {
       "of "
       "best / best known - 1;\nregret: mean over runs of best / optimum - 1, where a run has evaluated every "
       "legal plan\n");
-  for (const PolicySummary& each : comparison.summaries)
+  for (const PolicySummary& each : comparison.summaries) {
     if (each.ranked != 0)
       fmt::print("{}: the best is the fastest under every scenario in {} of {} run{}{}\n", each.policy,
                  each.stays, each.ranked, each.ranked == 1 ? "" : "s",
                  each.worst.empty() ? ""
                                     : fmt::format("; at most {:.2f} % behind the fastest ({})",
                                                   100 * each.worst_miss, each.worst));
+    std::string means;
+    for (const auto& [scenario, mean] : each.references)
+      means += fmt::format("{}{} {:.2f}x", means.empty() ? "" : ", ", scenario, mean);
+    if (!means.empty())
+      fmt::print("{}: geometric mean of reference/best under each scenario: {}\n", each.policy, means);
+  }
 }
 
 Json optional_json(const auto& value) {
@@ -294,6 +334,8 @@ Json comparison_json(const Comparison& comparison, const std::vector<std::string
                                     {"stays_everywhere", each.stays},
                                     {"worst_miss", each.worst_miss},
                                     {"worst", each.worst}};
+    for (const auto& [scenario, mean] : each.references)
+      policies.back()["geometric_mean_reference"][scenario] = mean;
   }
   return {{"schema", "zomboss.compare/1"},
           {"policies", policies},

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/history/history.h"
@@ -34,6 +35,8 @@ struct PolicySummary {
   size_t ranked = 0, stays = 0;
   double worst_miss = 0;  // how far a best is behind the fastest of its run, at most
   std::string worst;      // "WORKLOAD under SCENARIO"; empty = nowhere
+  // By scenario, over the runs whose first reference verified: geometric mean of it / best.
+  std::vector<std::pair<std::string, double>> references;
 };
 
 struct WorkloadRow {

@@ -97,6 +97,8 @@ TEST_P(Suites, EveryInstanceVerifiesAndSearchNeverLosesToCandidate0) {
     ASSERT_TRUE(report.ok()) << report.status().message();
     EXPECT_LE(report->best.evaluation.latency, report->candidate0.evaluation.latency);
     EXPECT_TRUE(report->best.evaluation.comparison.accepted);
+    for (const search::Reference& reference : report->references)
+      EXPECT_TRUE(reference.verified()) << reference.name << ": " << reference.candidate.evaluation.reason;
     for (const search::Trial& trial : report->trials)
       EXPECT_TRUE(trial.evaluation == 0 || trial.outcome == wire::Outcome::Valid)
           << search::outcome_name(trial.outcome) << ": " << trial.intent << ": " << trial.reason;
