@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the HLO files and suite files of the int8 suites `gemmini` and `gemmini-alt` beside this script.
+"""Writes the HLO files and suite files of the int8 suites `gemmini`, `gemmini-alt`, `gemmini-amd` and
+`gemmini-measured` beside this script.
 
 Every instance is: s8 operands, products accumulated in s32, an s32 bias for Linear, convert to f32, multiply by a
 constant, round to nearest even, limit to [-128, 127], convert to s8. The instances differ in spelling, the way
@@ -25,6 +26,24 @@ GEMMINI_ALT = {
     "gemv": [(64, 512), (128, 512), (256, 512), (512, 512), (512, 1024)],
     "linear": MATRICES,
 }
+GEMMINI_AMD = {
+    "gemm": [(8, 64, 64), (16, 256, 128), (32, 256, 256), (64, 512, 256), (128, 512, 1024)],
+    "bmm": [(8, 16, 64, 64), (16, 32, 256, 128), (16, 64, 256, 256), (32, 64, 512, 256), (32, 64, 256, 1024)],
+    "gemv": [(64, 64), (128, 256), (256, 256), (512, 256), (512, 1024)],
+    "linear": [(8, 64, 64), (16, 256, 128), (32, 256, 256), (64, 256, 512), (128, 1024, 512)],
+}
+# Shapes for which cycles of the real hardware are known, mapping by mapping: most are in the suites above.
+MEASURED = [
+    ("gemm_32x32x32", "gemm", "C1", "gemmini/gemm_c1.hlo", (32, 32, 32)),
+    ("gemm_32x64x64", "gemm", "C2", "gemmini/gemm_c2.hlo", (32, 64, 64)),
+    ("gemm_64x64x64", "gemm", "C3", "gemmini/gemm_c3.hlo", (64, 64, 64)),
+    ("gemm_128x32x64", "gemm", "C4", "gemmini/gemm_c4.hlo", (128, 32, 64)),
+    ("gemm_64x256x512", "gemm", "C5", "gemmini-alt/gemm_c5.hlo", (64, 256, 512)),
+    ("gemm_4x64x64", "gemm", "C1", "gemmini-alt/gemm_c1.hlo", (4, 64, 64)),
+    ("gemv_1x256x64", "gemv", "C1", "gemmini-measured/gemv_1x256x64.hlo", (64, 256)),
+    ("linear_8x64x64", "linear", "C2", "gemmini/linear_c2.hlo", (8, 64, 64)),
+    ("bmm_2x32x32x32", "bmm", "C1", "gemmini/bmm_c1.hlo", (2, 32, 32, 32)),
+]
 PARAMETERS = {"gemm": "M K N", "bmm": "b M K N", "gemv": "M N", "linear": "n hin hout"}
 FAMILIES = {"gemm": "gemm", "bmm": "batchmatmul", "gemv": "gemv", "linear": "linear"}
 
@@ -157,13 +176,16 @@ def add_epilogue(module, config, scale, accumulator, dims):
     module.add("convert_element_type", "s8", dims, "convert", [x], root=True)
 
 
-def instance(family, config, sizes):
+def instance(family, config, sizes, name=None, vector_first=False):
     style, widen, _, _ = SPELLINGS[config - 1]
-    module = Module(f"{family}_c{config}", style)
+    module = Module(name or f"{family}_c{config}", style)
     contraction = ", lhs_contracting_dims={1}, rhs_contracting_dims={0}"
     if family == "gemv":
         (rows, depth) = sizes
         shapes, dims = [(rows, depth), (depth,)], (rows,)
+        if vector_first:
+            shapes = [(depth,), (depth, rows)]
+            contraction = ", lhs_contracting_dims={0}, rhs_contracting_dims={0}"
     elif family == "bmm":
         (batch, rows, depth, columns) = sizes
         shapes, dims = [(batch, rows, depth), (batch, depth, columns)], (batch, rows, columns)
@@ -185,18 +207,34 @@ def instance(family, config, sizes):
     return module.text(parameters, ("s8", dims))
 
 
-def write_suite(name, comment, table):
-    suite = f'# {comment}\nname = "{name}"\ntarget = "gemmini"\n'
+def header(name, comment):
     (FOLDER / name).mkdir(exist_ok=True)
+    return f'# {comment}\nname = "{name}"\ntarget = "gemmini"\n'
+
+
+def entry(name, family, config, file, sizes):
+    params = ", ".join(f"{k} = {v}" for k, v in zip(PARAMETERS[family].split(), sizes))
+    return (f'\n[[instance]]\nname = "{name}"\nfamily = "{FAMILIES[family]}"\n'
+            f'config = "{config}"\nhlo = "{file}"\nparams = {{ {params} }}\n')
+
+
+def write_suite(name, comment, table):
+    suite = header(name, comment)
     for family, configurations in table.items():
         for config, sizes in enumerate(configurations, 1):
             file = f"{name}/{family}_c{config}.hlo"
             (FOLDER / file).write_text(instance(family, config, sizes))
-            params = ", ".join(f"{k} = {v}" for k, v in zip(PARAMETERS[family].split(), sizes))
-            suite += (f'\n[[instance]]\nname = "{family}_c{config}"\nfamily = "{FAMILIES[family]}"\n'
-                      f'config = "C{config}"\nhlo = "{file}"\nparams = {{ {params} }}\n')
+            suite += entry(f"{family}_c{config}", family, f"C{config}", file, sizes)
     (FOLDER / f"{name}.toml").write_text(suite)
 
 
 write_suite("gemmini", "The int8 shapes: small matrices, several tiles each.", GEMMINI)
 write_suite("gemmini-alt", "The shapes of the PLENA table, in int8: growing from C1 to C5.", GEMMINI_ALT)
+write_suite("gemmini-amd", "The shapes of the AMD table, in int8: up to half a billion multiply-adds.", GEMMINI_AMD)
+
+measured = header("gemmini-measured", "Nine shapes for which cycles of the real hardware are known for about forty mappings each.")
+(FOLDER / "gemmini-measured/gemv_1x256x64.hlo").write_text(
+    instance("gemv", 1, (64, 256), name="gemv_1x256x64", vector_first=True))
+for each in MEASURED:
+    measured += entry(*each)
+(FOLDER / "gemmini-measured.toml").write_text(measured)
