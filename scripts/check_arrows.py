@@ -37,7 +37,7 @@ ARROWS = {
 }
 # Third-party header prefix -> the folders that may name it.
 THIRD_PARTY = {
-    "toml++/": {"core/config"},  # host/loader reads its small files through core/config/toml_reader.h
+    "toml++/": {"core/config", "plugins/targets/gemmini"},  # host/loader reads its small files through core/config/toml_reader.h
     "z3": {"core/resolver"},
     "boost/": {"host/loader"},
     "openssl/": {"host/loader"},

@@ -1,9 +1,12 @@
 #include "plugins/targets/gemmini/simulate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -16,6 +19,55 @@ namespace zomboss::gemmini {
 namespace {
 
 constexpr std::array<const char*, kEngines> kEngineNames = {"ld", "ex", "st"};
+
+// The hardware's counters by event number, see docs/gemmini.md.
+struct HardwareCounter {
+  size_t event;
+  const char* name;
+  const char* unit = "cycles";
+};
+constexpr HardwareCounter kEventCounters[] = {
+    {kLoadOnly, "ld_only_cycles"},
+    {kStoreOnly, "st_only_cycles"},
+    {kExecuteOnly, "ex_only_cycles"},
+    {kLoadStore, "ld_st_cycles"},
+    {kLoadExecute, "ld_ex_cycles"},
+    {kStoreExecute, "st_ex_cycles"},
+    {kLoadStoreExecute, "ld_st_ex_cycles"},
+    {kLoadDmaWait, "ld_dma_wait_cycles"},
+    {kLoadActive, "ld_active_cycles"},
+    {kLoadScratchpadWait, "ld_spad_wait_cycles"},
+    {kStoreDmaWait, "st_dma_wait_cycles"},
+    {kStoreActive, "st_active_cycles"},
+    {kStorePooling, "st_pooling_cycles"},
+    {kStoreScratchpadWait, "st_spad_wait_cycles"},
+    {kReadDmaActive, "rdma_active_cycles"},
+    {kReadDmaPortWait, "rdma_tl_wait_cycles"},
+    {kWriteDmaActive, "wdma_active_cycles"},
+    {kWriteDmaPortWait, "wdma_tl_wait_cycles"},
+    {kExecuteActive, "exe_active_cycles"},
+    {kExecuteFlush, "exe_flush_cycles"},
+    {kPreloadHazard, "exe_preload_haz_cycles"},
+    {kOverlapHazard, "exe_overlap_haz_cycles"},
+    {kScratchpadWaitA, "spad_a_wait_cycles"},
+    {kScratchpadWaitB, "spad_b_wait_cycles"},
+    {kScratchpadWaitD, "spad_d_wait_cycles"},
+    {kAccumulatorWaitA, "acc_a_wait_cycles"},
+    {kAccumulatorWaitB, "acc_b_wait_cycles"},
+    {kAccumulatorWaitD, "acc_d_wait_cycles"},
+    {kStationFull, "station_full_cycles"},
+    {kStationActive, "station_active_cycles"},
+    {kLoopActive, "loop_matmul_active_cycles"},
+};
+constexpr HardwareCounter kExternalCounters[] = {
+    {kLoadEntries, "ld_entry_cycles", "entries x cycles"},
+    {kStoreEntries, "st_entry_cycles", "entries x cycles"},
+    {kExecuteEntries, "ex_entry_cycles", "entries x cycles"},
+    {kReadBytes, "rdma_bytes", "bytes"},
+    {kWrittenBytes, "wdma_bytes", "bytes"},
+    {kReadLatency, "rdma_total_latency", "requests x cycles"},
+    {kWriteLatency, "wdma_total_latency", "requests x cycles"},
+};
 
 void add_counter(wire::SimulationT& simulation, std::string name, uint64_t value, const char* unit) {
   auto counter = std::make_unique<wire::CounterT>();
@@ -42,7 +94,10 @@ void add_counters(wire::SimulationT& simulation, const FunctionalCounts& counts,
   add_counter(simulation, "requested_written", timing.written_bytes, "bytes");
   add_counter(simulation, "array_rows", timing.array_rows, "rows");
   add_counter(simulation, "array_stalls", timing.array_stalls, "cycles");
-  add_counter(simulation, "station_full", timing.events[kStationFull], "cycles");
+  for (const HardwareCounter& each : kEventCounters)
+    add_counter(simulation, each.name, timing.events[each.event], "cycles");
+  for (const HardwareCounter& each : kExternalCounters)
+    add_counter(simulation, each.name, timing.external[each.event], each.unit);
 }
 
 // Consecutive spans of an engine are joined until they are few enough.
@@ -77,7 +132,57 @@ void add_timeline(wire::SimulationT& simulation, const std::vector<Span>& timeli
                    [](const auto& x, const auto& y) { return x->start < y->start; });
 }
 
+// The cycles of one program at several memory latencies, each simulated once.
+class Runs {
+ public:
+  Runs(const std::vector<Command>& commands, const Machine& machine, const TimingParameters& parameters)
+      : commands_(commands), machine_(machine), parameters_(parameters) {}
+
+  Result<TimingResult> first(uint32_t latency, bool timeline) {
+    parameters_.memory_latency = latency;
+    ZB_ASSIGN(TimingResult result, simulate_timing(commands_, machine_, parameters_, timeline));
+    known_[latency] = result.cycles;
+    return result;
+  }
+  Result<uint64_t> cycles(uint32_t latency) {
+    if (known_.count(latency) == 0) ZB_TRY(first(latency, false));
+    return known_[latency];
+  }
+
+ private:
+  const std::vector<Command>& commands_;
+  const Machine& machine_;
+  TimingParameters parameters_;
+  std::map<uint32_t, uint64_t> known_;
+};
+
+// The geometric mean, rounded.
+Result<uint64_t> mean_cycles(Runs& runs, const std::vector<uint32_t>& latencies) {
+  if (latencies.size() == 1) return runs.cycles(latencies[0]);
+  double logarithms = 0;
+  for (const uint32_t latency : latencies) {
+    ZB_ASSIGN(const uint64_t cycles, runs.cycles(latency));
+    if (cycles == 0) return uint64_t{0};  // the empty program
+    logarithms += std::log(static_cast<double>(cycles));
+  }
+  return static_cast<uint64_t>(std::llround(std::exp(logarithms / static_cast<double>(latencies.size()))));
+}
+
+std::string latency_text(const std::vector<uint32_t>& latencies) {
+  if (latencies.size() == 1) return std::to_string(latencies[0]);
+  return fmt::format("{} (geometric mean of the cycles; counters and timeline: {})",
+                     fmt::join(latencies, " and "), latencies[0]);
+}
+
 }  // namespace
+
+TimingParameters timing_of(const MachineModel& model) {
+  TimingParameters parameters;
+  parameters.memory_latency = model.memory.latency;
+  parameters.beat_bytes = model.memory.bus_bytes;
+  parameters.requests_in_flight = model.memory.in_flight;
+  return parameters;
+}
 
 Result<wire::SimulationT> simulate_program(const wire::ProgramT& program, const wire::TensorsT& inputs,
                                            const MachineModel& model, const SimulateOptions& options) {
@@ -90,23 +195,28 @@ Result<wire::SimulationT> simulate_program(const wire::ProgramT& program, const 
             FunctionalSimulator::create(model.machine, dram, {.strict = options.strict}));
   ZB_TRY(functional.run(commands));
 
-  TimingParameters parameters;
-  parameters.memory_latency = model.memory.latency;
-  parameters.beat_bytes = model.memory.bus_bytes;
-  parameters.requests_in_flight = model.memory.in_flight;
-  parameters.command_gap = options.command_gap;
-  ZB_ASSIGN(const TimingResult timing,
-            simulate_timing(commands, model.machine, parameters, options.timeline_spans > 0));
+  TimingParameters parameters = options.timing.value_or(timing_of(model));
+  if (options.command_gap) parameters.command_gap = *options.command_gap;
+  Runs runs(commands, model.machine, parameters);
+  std::vector<uint32_t> latencies = options.latencies;
+  if (latencies.empty()) latencies.push_back(parameters.memory_latency);
+  ZB_ASSIGN(const TimingResult timing, runs.first(latencies.front(), options.timeline_spans > 0));
 
   wire::SimulationT simulation;
   ZB_ASSIGN(std::vector<wire::TensorT> outputs, read_outputs(program, dram));
   for (wire::TensorT& output : outputs)
     simulation.outputs.push_back(std::make_unique<wire::TensorT>(std::move(output)));
-  simulation.latency = timing.cycles;
+  ZB_ASSIGN(simulation.latency, mean_cycles(runs, latencies));
   simulation.unit = "cycles";
   simulation.simulator =
       fmt::format("gemmini cycle model, {} x {} array, memory latency {}, command gap {}", model.machine.dim,
-                  model.machine.dim, model.memory.latency, options.command_gap);
+                  model.machine.dim, latency_text(latencies), parameters.command_gap);
+  for (const uint32_t latency : options.scenarios) {
+    auto scenario = std::make_unique<wire::ScenarioT>();
+    scenario->name = fmt::format("L={}", latency);
+    ZB_ASSIGN(scenario->latency, runs.cycles(latency));
+    simulation.scenarios.push_back(std::move(scenario));
+  }
   add_counters(simulation, functional.counts(), timing.counters);
   add_timeline(simulation, timing.timeline, commands, options.timeline_spans);
   return simulation;

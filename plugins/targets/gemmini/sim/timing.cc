@@ -25,8 +25,12 @@ Status check_parameters(const TimingParameters& p) {
 
 }  // namespace
 
-Result<TimingResult> simulate_timing(std::span<const Command> commands, const Machine& machine,
+Result<TimingResult> simulate_timing(std::span<const Command> commands, const Machine& given,
                                      const TimingParameters& parameters, bool record_timeline) {
+  Machine machine = given;
+  if (parameters.load_entries != 0) machine.load_entries = parameters.load_entries;
+  if (parameters.execute_entries != 0) machine.execute_entries = parameters.execute_entries;
+  if (parameters.store_entries != 0) machine.store_entries = parameters.store_entries;
   ZB_TRY(check_machine(machine));
   ZB_TRY(check_parameters(parameters));
   return timing::Unit(commands, machine, parameters, record_timeline).run();

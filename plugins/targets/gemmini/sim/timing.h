@@ -25,13 +25,17 @@ struct TimingParameters {
   uint32_t requests_in_flight = 16;  // reads and writes each
   uint32_t front_latency = 4;        // command accepted to reservation station
   uint32_t front_capacity = 8;       // commands between the two
-  uint32_t array_latency = 6;        // last operand row to its result, beyond 2 * dim
+  uint32_t load_entries = 0;         // of the reservation station; 0 = as the machine has
+  uint32_t execute_entries = 0;
+  uint32_t store_entries = 0;
+  uint32_t array_latency = 6;  // last operand row to its result, beyond 2 * dim
   uint32_t matmuls_in_flight = 5;
   uint32_t scale_entries = 3;      // row blocks in the mvin scaler when the scale is not 1
   uint32_t scale_units = 4;        // multipliers of that scaler
   uint32_t scale_burst_delay = 7;  // more for each block of a row of several: they wait for one another
   uint64_t max_cycles = uint64_t{1} << 40;  // give up
   bool skip_repetitions = true;             // for speed; the result is the same without
+  bool operator==(const TimingParameters&) const = default;
 };
 
 enum class Engine : uint8_t { kLoad = 0, kExecute = 1, kStore = 2 };
@@ -74,6 +78,9 @@ enum Event : size_t {
   kScratchpadWaitA = 29,
   kScratchpadWaitB = 30,
   kScratchpadWaitD = 31,
+  kAccumulatorWaitA = 32,  // the model has no such waits
+  kAccumulatorWaitB = 33,
+  kAccumulatorWaitD = 34,
   kStationFull = 41,
   kStationActive = 42,
   kLoopActive = 43,
