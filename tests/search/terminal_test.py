@@ -51,10 +51,10 @@ with Folder() as folder:
     check(len(folder.json("runs")["runs"]) > 1, "and the search was recorded")
 
 with Folder() as folder:
-    words = ["ask", SOURCE + "/workloads/gemmini/gemm_c2.hlo", "--evaluations", "5"]
+    words = ["ask", SOURCE + "/workloads/gemmini/gemm_c2.hlo", "--evaluations", "9"]
     state = json.loads(folder.run(*words).stdout)
     knobs = {knob["name"]: knob["values"] for knob in state["surface"]["knobs"] if not knob["fixed"]}
-    check("tile_m" in knobs and state["left"]["evaluations"] == 5, "ask: surface and budget")
+    check("tile_m" in knobs and state["left"]["evaluations"] == 9, "ask: surface and budget")
     proposals = [
         {"intents": [{"tile_m": knobs["tile_m"][-1]}, "tile_n~32"], "rationale": "larger tiles"},
         {"region": {"preferred": {"tile_k": knobs["tile_k"][-1]}, "diversity": ["tile_n"]}},
@@ -79,12 +79,12 @@ with Folder() as folder:
     check("needs at least one diversity axis" in answers[2]["results"][0]["reason"], "a bad region says why")
     check("unknown knob 'no_such_knob'" in answers[3]["message"], "a bad line says why")
     check_equal(answers[5]["results"][0]["outcome"], "duplicate", "the empty intent is Candidate-0")
-    used = 5 - answers[-1]["left"]["evaluations"]
+    used = 9 - answers[-1]["left"]["evaluations"]
     again = json.loads(folder.run("ask", "--run", 1).stdout)
     check_equal(again["incumbent"], answers[-1]["incumbent"], "ask --run shows the same incumbent")
     told = folder.run("tell", 1, stdin='{"intents":["tile_m=16 tile_n=16 tile_k~64"]}\n' * 5)
     last = json.loads(told.stdout.splitlines()[-1])
-    check(last["left"]["evaluations"] <= 5 - used, "a later tell goes on")
+    check(last["left"]["evaluations"] <= 9 - used, "a later tell goes on")
     check_equal(folder.json("show", 1)["proposals"], 4 + 5, "every proposal is recorded")
     done = folder.run("tell", 99, expect=2)
     check("99" in done.stderr, "a run that is not there is named")
