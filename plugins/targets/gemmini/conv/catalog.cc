@@ -44,7 +44,10 @@ class CatalogMaker {
   CatalogMaker(const Problem& problem, const MachineModel& model, const Domains& domains)
       : problem_(problem), model_(model), domains_(domains) {
     for (size_t i = 0; i < kKnobs; ++i) plain_[i] = domains_[i].front();
-    // Kernels are whole: cutting them is for loops.
+    // Kernels are whole and channels come in blocks: what the library cuts otherwise is for loops.
+    for (const Knob knob : {Knob::kTileK, Knob::kTileN})
+      at(plain_, knob) = *std::find_if(domain(knob).begin(), domain(knob).end(),
+                                       [&](int64_t value) { return value % model.machine.dim == 0; });
     at(plain_, Knob::kTileKernelRows) = problem.rows.kernel;
     at(plain_, Knob::kTileKernelCols) = problem.cols.kernel;
   }

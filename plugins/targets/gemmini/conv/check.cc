@@ -122,6 +122,7 @@ class Checker {
             config.c_stride != 1)
           return wrong("another dataflow than weights staying as they are");
         a_stride_ = config.a_stride;
+        array_configured_ = true;
         return {};
       }
       case ConfigKind::kLoad: {
@@ -129,11 +130,13 @@ class Checker {
         if (config.state > 2 || config.shrink || config.scale != 1.0f)
           return wrong("a load that changes values");
         loads_[config.state] = config;
+        load_configured_[config.state] = true;
         return {};
       }
       case ConfigKind::kStore:
         store_ = decode_config_st(command);
         if (store_.pooling.stride != 0) return wrong("a store that pools");
+        store_configured_ = true;
         return {};
       case ConfigKind::kNorm:
         break;
@@ -149,7 +152,9 @@ class Checker {
   }
 
   Status load(const Command& command) {
-    const ConfigLd& config = loads_[static_cast<size_t>(load_state_of(command.funct))];
+    const auto state = static_cast<size_t>(load_state_of(command.funct));
+    if (!load_configured_[state]) return wrong("load state {} is not configured", state);
+    const ConfigLd& config = loads_[state];
     const Operand local = decode_operand(command.rs2);
     const uint32_t dim = machine_.dim;
     const bool accumulator = is_accumulator(local.address);
@@ -233,6 +238,7 @@ class Checker {
   }
 
   Status step(const Operand& a, bool flip) {
+    if (!array_configured_) return wrong("the array is not configured");
     if (flip) {
       if (stationary_.address == kGarbage) return wrong("no weights to take into the array");
       ZB_TRY(take_weights());
@@ -332,6 +338,7 @@ class Checker {
   // --- Stores
 
   Status store(const Command& command) {
+    if (!store_configured_) return wrong("the store is not configured");
     const Operand local = decode_operand(command.rs2);
     const uint32_t dim = machine_.dim;
     const bool accumulator = is_accumulator(local.address);
@@ -431,6 +438,8 @@ class Checker {
   std::vector<Row> scratchpad_;
   std::vector<Sum> accumulator_;
   std::vector<Pixel> pixels_;  // by address
+  bool array_configured_ = false, store_configured_ = false;
+  std::array<bool, 3> load_configured_ = {};
   std::array<ConfigLd, 3> loads_;
   ConfigSt store_;
   uint32_t a_stride_ = 1;

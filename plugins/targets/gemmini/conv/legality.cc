@@ -52,6 +52,12 @@ class Terms {
     if (axis.decimates()) return outputs;
     return fmt::format("(+ (* (- {} 1) {}) (* (- {} 1) {}) 1)", outputs, axis.stride, taps, axis.dilation);
   }
+  std::string a_bytes() const { return fmt::format("(* {} {} {})", dim_, a_slots(), a_rows()); }
+  std::string a_block_rows() const {
+    return fmt::format("(ite (= interface 0) {} (* tile_batch {} {}))", dim_,
+                       patch(problem_.rows, "tile_rows", "tile_kernel_rows"),
+                       patch(problem_.cols, "tile_cols", "tile_kernel_cols"));
+  }
   std::string a_rows() const {
     return fmt::format(
         "(ite (= interface 0) (* {} tile_kernel_rows tile_kernel_cols {} {}) (* tile_batch {} {} {}))",
@@ -87,9 +93,11 @@ class Terms {
       return fmt::format("(div (+ (* {} {}) (* (- {} 1) {})) {})", outputs, axis.stride, taps, axis.dilation,
                          down);
     };
-    return fmt::format("(* {} (+ (* {} tile_batch {} {}) (* {} tile_kernel_rows tile_kernel_cols tile_k)))",
-                       dim_, blocks("tile_k"), span(problem_.rows, "tile_rows", "tile_kernel_rows"),
-                       span(problem_.cols, "tile_cols", "tile_kernel_cols"), blocks("tile_n"));
+    const std::string in = by_form(&Form::most_in_channels);
+    return fmt::format("(* {} (+ (* {} tile_batch {} {}) (* {} tile_kernel_rows tile_kernel_cols {})))", dim_,
+                       blocks("tile_k"), span(problem_.rows, "tile_rows", "tile_kernel_rows"),
+                       span(problem_.cols, "tile_cols", "tile_kernel_cols"), blocks("tile_n"),
+                       fmt::format("(ite (> tile_k {0}) {0} tile_k)", in));
   }
   std::string loop_accumulator_bytes() const {
     return fmt::format("(* {} {} tile_batch tile_rows tile_cols)", 4 * dim_, blocks("tile_n"));
@@ -150,6 +158,16 @@ std::vector<LegalityRule> legality_rules(const Problem& problem, const Machine& 
     add("taps_per_step", wire::ConstraintKind::Dependency, "(=> (> taps_per_step 1) (= interface 1))",
         "several taps of a step are neighbouring pixels of a patch: taps_per_step={taps_per_step} needs "
         "interface=direct");
+  if (values_of(Knob::kTapsPerStep).size() > 1)
+    rules.push_back(
+        capacity("repeated_pixels", "(> taps_per_step 1)", terms.a_bytes(), scratchpad / 2,
+                 "loads that repeat pixels stay in one half: the input's copies need {needs:bytes}, half of "
+                 "the scratchpad has {available:bytes}"));
+  rules.push_back(
+      capacity("block_stride", fmt::format("(and {} (> tile_k {}))", primitives, dim), terms.a_block_rows(),
+               kMaxBlockStride,
+               "blocks of input channels lie {needs} rows apart on chip, a load reaches {available}: "
+               "{tile_batch} x {tile_rows} x {tile_cols} outputs"));
   const auto whole = [&](Knob knob, int64_t size) {
     if (values_of(knob).size() < 2) return;
     const std::string name(knob_name(knob));

@@ -94,7 +94,13 @@ std::optional<Mapping> library_mapping(const Problem& problem, uint32_t form, co
   if (!check_loop_form(problem, problem.forms[form]).ok()) return std::nullopt;
   const auto sizes = Chooser(problem, form, machine).run();
   if (!sizes) return std::nullopt;
-  const Mapping mapping = mapping_with(*sizes, form);
+  Mapping mapping = mapping_with(*sizes, form);
+  // All channels are spelled as whole blocks, like in every other mapping.
+  const int64_t dim = machine.dim;
+  if (mapping.tile_k == problem.forms[form].most_in_channels())
+    mapping.tile_k = ceil_div(mapping.tile_k, dim) * dim;
+  if (mapping.tile_n == problem.forms[form].most_out_channels())
+    mapping.tile_n = ceil_div(mapping.tile_n, dim) * dim;
   if (!check_loop_tiles(problem, mapping, machine).ok()) return std::nullopt;
   return mapping;
 }

@@ -43,7 +43,8 @@ class LoopBuilder {
     const Footprint needs = footprint(problem, mapping, machine);
     // Operands of at most two tiles stay, each in a half of its own. Repeated pixels could reach from one
     // half into the other.
-    const bool repeats = loop_pixels_per_row(problem, mapping.tile_kernel_cols, mapping.tile_k, machine) > 1;
+    const int64_t channels = std::min(mapping.tile_k, form_.most_in_channels());
+    const bool repeats = loop_pixels_per_row(problem, mapping.tile_kernel_cols, channels, machine) > 1;
     const bool one_group = form_.groups.size() == 1;
     keeps_a_ = one_group && !repeats && needs.pixel_tiles * needs.k_tiles <= 2;
     keeps_b_ = one_group && needs.n_tiles * needs.k_tiles <= 2;
@@ -223,9 +224,12 @@ LoopRows loop_rows(const Problem& problem, const Mapping& m, const Machine& mach
   const int64_t dim = machine.dim, down = loop_downsamples(problem) ? 1 : 0;
   const int64_t irows = m.tile_rows * problem.rows.stride + (m.tile_kernel_rows - 1) * problem.rows.dilation;
   const int64_t icols = m.tile_cols * problem.cols.stride + (m.tile_kernel_cols - 1) * problem.cols.dilation;
-  const int64_t a = ceil_div(m.tile_k, dim) * m.tile_batch * (irows >> down) * (icols >> down);
-  const int64_t b = ceil_div(m.tile_n, dim) * m.tile_kernel_rows * m.tile_kernel_cols * m.tile_k;
-  return {a + b, ceil_div(m.tile_n, dim) * m.tile_batch * m.tile_rows * m.tile_cols};
+  const Form& form = problem.forms[m.form];
+  const int64_t in = std::min(m.tile_k, form.most_in_channels()),
+                out = std::min(m.tile_n, form.most_out_channels());
+  const int64_t a = ceil_div(in, dim) * m.tile_batch * (irows >> down) * (icols >> down);
+  const int64_t b = ceil_div(out, dim) * m.tile_kernel_rows * m.tile_kernel_cols * in;
+  return {a + b, ceil_div(out, dim) * m.tile_batch * m.tile_rows * m.tile_cols};
 }
 
 Status check_loop_tiles(const Problem& problem, const Mapping& mapping, const Machine& machine) {

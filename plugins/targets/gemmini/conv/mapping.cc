@@ -18,9 +18,6 @@ int64_t slots(Buffering buffering, int64_t tiles) {
   return buffering == Buffering::kSingle ? 1 : buffering == Buffering::kDouble ? 2 : tiles;
 }
 
-// The largest block stride that a load can have.
-constexpr int64_t kMaxBlockStride = (1 << 14) - 1;
-
 }  // namespace
 
 std::string_view knob_name(Knob knob) {

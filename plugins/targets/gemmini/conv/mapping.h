@@ -96,6 +96,8 @@ struct Footprint {
   int64_t scratchpad_rows = 0, accumulator_rows = 0;
 };
 Footprint footprint(const Problem& problem, const Mapping& mapping, const Machine& machine);
+// The largest distance of channel blocks that a load reaches.
+inline constexpr int64_t kMaxBlockStride = (1 << 14) - 1;
 // Ok, or resource exhausted naming the memory, needed and available bytes.
 Status check_capacity(const Problem& problem, const Mapping& mapping, const Machine& machine);
 

@@ -4,11 +4,7 @@
 
 #include <algorithm>
 
-#include "plugins/targets/gemmini/conv/lower.h"
-#include "plugins/targets/gemmini/conv/tests/conv_case.h"
-#include "plugins/targets/gemmini/matmul/tests/graph_builder.h"
-#include "plugins/targets/gemmini/program.h"
-#include "plugins/targets/gemmini/sim/functional.h"
+#include "plugins/targets/gemmini/conv/tests/conv_run.h"
 
 namespace zomboss::gemmini::conv {
 namespace {
@@ -63,42 +59,21 @@ struct Tried {
   size_t im2col = 0, direct = 0, loops = 0, taps = 0;
 };
 
-void expect_right(const ConvCase& layer, const wire::WorkloadT& workload, const Problem& problem,
-                  const Mapping& mapping, const Machine& machine) {
-  auto commands = lower_mapping(problem, mapping, machine);
-  ASSERT_TRUE(commands.ok()) << commands.status().message();
-  const wire::ProgramT program =
-      make_program({"hash", "spec"}, placed_buffers(problem, problem.forms[mapping.form]), *commands);
-  const wire::TensorsT inputs = random_inputs(workload, 7);
-  auto dram = initial_dram(program, inputs);
-  ASSERT_TRUE(dram.ok()) << dram.status().message();
-  // The loops of convolutions were never compared with the hardware: strict refuses them all.
-  auto simulator =
-      FunctionalSimulator::create(machine, *dram, {.strict = mapping.interface != Interface::kLoop});
-  ASSERT_TRUE(simulator.ok()) << simulator.status().message();
-  const Status ran = simulator->run(*commands);
-  ASSERT_TRUE(ran.ok()) << ran.message();
-  auto outputs = read_outputs(program, *dram);
-  ASSERT_TRUE(outputs.ok()) << outputs.status().message();
-  EXPECT_EQ((*outputs)[0].data, layer.reference(inputs));
-}
-
 void try_random(uint64_t seed, uint32_t dim, int64_t channels, int mappings, Tried& tried) {
   Random random(seed, dim);
   const ConvCase layer = random_case(random, channels);
   const Machine machine = default_machine(dim);
-  const wire::WorkloadT workload = layer.workload();
   SCOPED_TRACE(testing::Message() << "seed " << seed << " dim " << dim << ": " << layer.text());
-  auto problem = recognise(workload, machine);
-  ASSERT_TRUE(problem.ok()) << problem.status().message();
+  const Problem problem = problem_of(layer, machine);
+  ASSERT_FALSE(problem.forms.empty());
   for (int i = 0, legal = 0; i < 40 * mappings && legal < mappings; ++i) {
-    const Mapping mapping = random_mapping(random, *problem, machine);
-    if (!check_mapping(*problem, mapping, machine).ok()) continue;
+    const Mapping mapping = random_mapping(random, problem, machine);
+    if (!check_mapping(problem, mapping, machine).ok()) continue;
     ++legal;
     std::string values;
     for (const int64_t value : to_values(mapping)) values += std::to_string(value) + " ";
     SCOPED_TRACE(values);
-    expect_right(layer, workload, *problem, mapping, machine);
+    expect_right(layer, problem, mapping, machine);
     if (testing::Test::HasFailure()) return;
     tried.taps += mapping.taps_per_step > 1 ? 1 : 0;
     ++(mapping.interface == Interface::kIm2col   ? tried.im2col
