@@ -1,7 +1,8 @@
 // A target for tests: it adds two vectors, and one of its knobs says how it misbehaves while it does.
 // Latency is known in closed form, so that the best plan is known too.
 //
-// Options: delay_ms, how long one simulation takes; behaviours, how many of them there are.
+// Options: delay_ms, how long one simulation takes; behaviours, how many of them there are; reference, the
+// behaviour (by number) of a plan that the surface names.
 #include <unistd.h>
 
 #include <chrono>
@@ -66,6 +67,8 @@ class Trouble {
     for (const auto& option : options.values) {
       if (option->ints.size() == 1 && option->key == "delay_ms")
         target->delay_ms_ = option->ints[0];
+      else if (option->ints.size() == 1 && option->key == "reference" && option->ints[0] < kBehaviours)
+        target->reference_ = option->ints[0];
       else if (option->ints.size() == 1 && option->key == "behaviours" && option->ints[0] <= kBehaviours)
         target->behaviours_ = option->ints[0];
       else
@@ -90,6 +93,12 @@ class Trouble {
     for (int64_t i = 0; i < behaviours_; ++i) {
       knob.values.push_back(i);
       knob.labels.push_back(kLabels[i]);
+    }
+    if (reference_ >= 0) {
+      auto reference = std::make_unique<wire::ReferenceT>();
+      reference->name = "reference";
+      reference->values = {8, 5, reference_};
+      surface.references.push_back(std::move(reference));
     }
     return surface;
   }
@@ -180,6 +189,7 @@ class Trouble {
   static inline std::vector<char*> leaked_;
   int64_t delay_ms_ = 0;
   int64_t behaviours_ = kBehaviours;
+  int64_t reference_ = -1;
   std::string spec_hash_;
 };
 

@@ -1,5 +1,9 @@
 """A target that misbehaves costs one evaluation for each misbehaviour; the search finishes and names it."""
 import json
+import os
+import signal
+import sqlite3
+import time
 
 from harness import Folder, check, check_equal
 
@@ -17,6 +21,18 @@ EXPECTED = {
     "wrong": ("wrong", "output 0 at [63]"),
     "refuse": ("lowering failed", "this plan cannot be lowered"),
 }
+
+
+def has_job(folder):
+    if not os.path.exists(folder.path + "/.zomboss/history.db"):
+        return False
+    try:
+        with sqlite3.connect(folder.path + "/.zomboss/history.db") as history:
+            return history.execute("SELECT count(*) FROM jobs").fetchone()[0] > 0
+    except sqlite3.OperationalError:  # it is being made
+        return False
+
+
 FLAGS = ["--target", "trouble", "--set", "worker.seconds=2", "--set", "worker.memory=512"]
 
 with Folder() as folder:
@@ -74,3 +90,27 @@ with Folder() as folder:
     check("the policy failed: policy crashing" in done.stdout, "the report says that the policy died")
     check("killed by signal 11" in done.stdout, "and how")
     check_equal(folder.json("show", 1)["evaluations"], 2, "its evaluations are kept")
+
+with Folder() as folder:
+    # A reference that misbehaves is told with its outcome; the search goes on.
+    for number, name in ((0, "good"), (1, "segfault"), (3, "refuse"), (11, "hang")):
+        outcome, reason = EXPECTED[name]
+        found = folder.json("search", "add.hlo", *FLAGS, "--no-export", "--evaluations", 2, "--set",
+                            f"target.trouble.reference={number}")
+        reference, = found["references"]
+        check_equal(reference["outcome"], outcome, f"a reference that is '{name}': outcome")
+        check(reason is None or reason in reference["reason"], f"and reason ({reference.get('reason')})")
+        check_equal(found["evaluations"], 2, "the search goes on")
+        check_equal(found["baseline"], 125.0 if name == "good" else None, "only one that verifies is a baseline")
+    # Interrupted while it is evaluated: nothing is recorded of it, and a resume evaluates it.
+    slow = ["search", "add.hlo", *FLAGS, "--no-export", "--evaluations", 2, "--set", "target.trouble.reference=0", "--set",
+            "target.trouble.delay_ms=1000"]
+    folder.remove_history()
+    process = folder.start(*slow)
+    while not has_job(folder) and process.poll() is None:  # it is begun when Candidate-0 is verified
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    check_equal(process.returncode, 130, "interrupted in the reference: exit code 130")
+    again = folder.json("resume")
+    check_equal((again["references"][0]["outcome"], again["evaluations"]), ("valid", 2), "resumed, it is evaluated")
