@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/mapping/convert.h"
+#include "core/mapping/convert_references.h"
 #include "core/mapping/wire_checks.h"
 
 namespace zomboss::mapping {
@@ -22,7 +23,7 @@ class SurfaceReader {
     ZB_TRY(read_knobs());
     ZB_TRY(read_constraints());
     ZB_TRY(read_catalog());
-    ZB_TRY(read_references());
+    ZB_ASSIGN(parts_.references, read_references(message_, order_, parts_));
     return Surface(std::move(parts_));
   }
 
@@ -215,70 +216,6 @@ class SurfaceReader {
       parts_.catalog.insert(parts_.catalog.end(), current.begin(), current.end());
     }
     return {};
-  }
-
-  Status read_references() {
-    if (message_.references.size() > kReferenceLimit)
-      return invalid_argument(
-          fmt::format("has {} references, the limit is {}", message_.references.size(), kReferenceLimit));
-    for (size_t i = 0; i < message_.references.size(); ++i) {
-      const auto& message = message_.references[i];
-      if (message == nullptr || !is_name(message->name, ".-"))
-        return invalid_argument(fmt::format(
-            "reference {}: its name must be a letter or _ and then letters, digits, _ . and -, at "
-            "most {} characters",
-            i, kNameLimit));
-      const std::string label = fmt::format("reference '{}'", message->name);
-      for (const Reference& other : parts_.references)
-        if (other.name == message->name) return invalid_argument(label + " is there twice");
-      ZB_TRY(check_text(label, message->doc));
-      if (message->values.size() != order_.size())
-        return invalid_argument(
-            fmt::format("{} has {} values for {} knobs", label, message->values.size(), order_.size()));
-      Reference reference{message->name, {}, message->doc};
-      for (const size_t knob : order_) reference.values.push_back(message->values[knob]);
-      ZB_TRY(check_reference(reference).with_prefix(label));
-      parts_.references.push_back(std::move(reference));
-    }
-    return {};
-  }
-
-  // Inside the domains, every constraint holds, and of a catalog it is a row.
-  Status check_reference(const Reference& reference) const {
-    std::vector<uint16_t> positions;
-    for (size_t k = 0; k < parts_.knobs.size(); ++k) {
-      const Knob& knob = parts_.knobs[k];
-      const auto position = knob.index_of(reference.values[k]);
-      if (!position)
-        return invalid_argument(fmt::format("has {}={}, which is outside its domain: {}", knob.name,
-                                            reference.values[k], domain_text(knob)));
-      positions.push_back(static_cast<uint16_t>(*position));
-    }
-    TermScratch scratch;
-    for (const Constraint& constraint : parts_.constraints)
-      if (evaluate(constraint.assertion, reference.values, scratch).value_or(0) == 0)
-        return invalid_argument("is not legal: " +
-                                render_message(constraint.message, parts_.knobs, reference.values));
-    if (parts_.kind == SurfaceKind::Catalog && !has_row(positions))
-      return invalid_argument("is no row of the catalog");
-    return {};
-  }
-
-  // The rows are sorted.
-  bool has_row(std::span<const uint16_t> wanted) const {
-    const size_t width = wanted.size();
-    size_t low = 0, high = parts_.catalog.size() / width;
-    while (low < high) {
-      const size_t middle = low + (high - low) / 2;
-      const auto row = std::span(parts_.catalog).subspan(middle * width, width);
-      if (std::lexicographical_compare(row.begin(), row.end(), wanted.begin(), wanted.end()))
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return low * width < parts_.catalog.size() &&
-           std::equal(wanted.begin(), wanted.end(),
-                      parts_.catalog.begin() + static_cast<ptrdiff_t>(low * width));
   }
 
   const wire::SurfaceT& message_;

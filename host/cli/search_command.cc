@@ -12,6 +12,7 @@
 #include "host/cli/history_access.h"
 #include "host/cli/interrupt.h"
 #include "host/cli/search_run.h"
+#include "host/cli/suite_summary.h"
 
 namespace zomboss::cli {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "host/cli/incumbent.h"
 #include "host/cli/interrupt.h"
+#include "host/cli/suite_summary.h"
 
 namespace zomboss::cli {
 namespace {
