@@ -13,27 +13,7 @@ namespace zomboss::gemmini {
 
 Result<std::unique_ptr<GemminiTarget>> GemminiTarget::create(sdk::Call&, const wire::OptionsT& options) {
   auto target = std::make_unique<GemminiTarget>();
-  for (const auto& option : options.values) {
-    const auto number = [&](int64_t high) -> Result<uint32_t> {
-      if (option->ints.size() == 1 && option->ints[0] >= 0 && option->ints[0] <= high)
-        return static_cast<uint32_t>(option->ints[0]);
-      return invalid_argument(
-          fmt::format("gemmini: option '{}' must be a whole number in 0..{}", option->key, high));
-    };
-    if (option->key == "latency") {
-      ZB_ASSIGN(target->latency_, number(10'000));
-    } else if (option->key == "command_gap") {
-      ZB_ASSIGN(target->simulate_.command_gap, number(1'000));
-    } else if (option->key == "timeline_spans") {
-      ZB_ASSIGN(target->simulate_.timeline_spans, number(1'000'000));
-    } else if (option->key == "strict") {
-      ZB_ASSIGN(const uint32_t strict, number(1));
-      target->simulate_.strict = strict != 0;
-    } else {
-      return invalid_argument(fmt::format(
-          "gemmini: no option '{}'; there are latency, command_gap, timeline_spans and strict", option->key));
-    }
-  }
+  ZB_ASSIGN(target->options_, read_options(options));
   return target;
 }
 
@@ -43,8 +23,7 @@ Result<std::string> GemminiTarget::describe(sdk::Call&) {
 
 Status GemminiTarget::configure(sdk::Call&, const wire::ModelT& model) {
   ZB_ASSIGN(model_, read_machine(model));
-  if (latency_) model_.memory.latency = *latency_;
-  model_.memory.latencies = {model_.memory.latency};
+  ZB_ASSIGN(simulate_, choose_timing(options_, model_));
   spec_hash_ = model.spec_hash;
   workload_hash_.clear();
   return {};

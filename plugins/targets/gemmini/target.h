@@ -3,12 +3,12 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "plugins/targets/gemmini/kernel.h"
 #include "plugins/targets/gemmini/machine_model.h"
+#include "plugins/targets/gemmini/options.h"
 #include "plugins/targets/gemmini/simulate.h"
 #include "zomboss/sdk/plugin.h"
 
@@ -16,7 +16,7 @@ namespace zomboss::gemmini {
 
 class GemminiTarget {
  public:
-  // Options: latency, command_gap, timeline_spans, strict; docs/gemmini.md.
+  // Options: see options.h.
   static Result<std::unique_ptr<GemminiTarget>> create(sdk::Call&, const wire::OptionsT& options);
 
   Result<std::string> describe(sdk::Call&);
@@ -39,7 +39,7 @@ class GemminiTarget {
 
   MachineModel model_;
   std::string spec_hash_;  // empty until configured
-  std::optional<uint32_t> latency_;
+  TargetOptions options_;
   SimulateOptions simulate_;
   std::string workload_hash_;
   std::unique_ptr<Kernel> kernel_;

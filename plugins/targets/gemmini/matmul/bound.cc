@@ -1,8 +1,10 @@
 #include "plugins/targets/gemmini/matmul/bound.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <set>
 
@@ -43,13 +45,16 @@ wire::BoundT latency_bound(const Problem& problem, const MachineModel& model) {
 
   const double bus = model.memory.bus_bytes;
   const double array = array_cycles(form, model.machine), reads = read / bus, writes = written / bus;
-  const double fill = 2.0 * model.memory.latency + 2.0 * model.machine.dim;
+  const double busy = std::max({array, reads, writes});
+  double product = 0;
+  for (const uint32_t latency : model.memory.latencies)
+    product += std::log(busy + 2.0 * latency + 2.0 * model.machine.dim);
   wire::BoundT bound;
   bound.unit = "cycles";
-  bound.latency = std::max({array, reads, writes}) + fill;
+  bound.latency = std::round(std::exp(product / static_cast<double>(model.memory.latencies.size())));
   const std::string tail =
-      fmt::format(", plus {:.0f} for the first load, the array and the last store (memory latency {})", fill,
-                  model.memory.latency);
+      fmt::format(", plus {:.0f} for the first load, the array and the last store (memory latency {})",
+                  bound.latency - busy, fmt::join(model.memory.latencies, " and "));
   if (array >= reads && array >= writes)
     bound.reason = fmt::format(
         "the array needs {:.0f} cycles: {} blocks of the contraction, each streams at least {} rows or "

@@ -92,12 +92,11 @@ std::unique_ptr<wire::KnobT> wire_knob(Knob knob, const std::vector<int64_t>& va
 
 }  // namespace
 
-wire::SurfaceT make_surface(const Problem& problem, const MachineModel& model) {
-  const Domains domains = knob_domains(problem, model.machine);
+wire::SurfaceT bare_surface(const Problem& problem, const MachineModel& model, const Domains& domains) {
   wire::SurfaceT surface;
   surface.target = "gemmini";
   surface.workload = problem.workload;
-  surface.kind = wire::SurfaceKind::Catalog;
+  surface.kind = wire::SurfaceKind::Conditional;
   for (size_t i = 0; i < kKnobs; ++i)
     surface.knobs.push_back(wire_knob(static_cast<Knob>(i), domains.values[i], problem));
   for (LegalityRule& rule : legality_rules(problem, model.machine, domains)) {
@@ -110,12 +109,6 @@ wire::SurfaceT make_surface(const Problem& problem, const MachineModel& model) {
     constraint->available = std::move(rule.available);
     surface.constraints.push_back(std::move(constraint));
   }
-  Catalog catalog = make_catalog(problem, model, domains);
-  for (const Mapping& row : catalog.rows) {
-    const std::vector<int64_t> values = to_values(row, model.machine.dim);
-    surface.catalog.insert(surface.catalog.end(), values.begin(), values.end());
-  }
-  surface.notes = std::move(catalog.notes);
   if (const auto& library = domains.library) {
     auto reference = std::make_unique<wire::ReferenceT>();
     reference->name = "library";
@@ -124,6 +117,19 @@ wire::SurfaceT make_surface(const Problem& problem, const MachineModel& model) {
         "the vendor's tiled_matmul_auto: its tile sizes, loop_ws, one call and one fence for each batch";
     surface.references.push_back(std::move(reference));
   }
+  return surface;
+}
+
+wire::SurfaceT make_surface(const Problem& problem, const MachineModel& model) {
+  const Domains domains = knob_domains(problem, model.machine);
+  wire::SurfaceT surface = bare_surface(problem, model, domains);
+  surface.kind = wire::SurfaceKind::Catalog;
+  Catalog catalog = make_catalog(problem, model, domains);
+  for (const Mapping& row : catalog.rows) {
+    const std::vector<int64_t> values = to_values(row, model.machine.dim);
+    surface.catalog.insert(surface.catalog.end(), values.begin(), values.end());
+  }
+  surface.notes = std::move(catalog.notes);
   return surface;
 }
 

@@ -52,6 +52,9 @@ struct Catalog {
 // Candidate-0, the library's choice, and a path from Candidate-0 to the front among them.
 Catalog make_catalog(const Problem& problem, const MachineModel& model, const Domains& domains);
 
+// Knobs, rules and references alone: every mapping that the rules allow.
+wire::SurfaceT bare_surface(const Problem& problem, const MachineModel& model, const Domains& domains);
+// The same with the catalog.
 wire::SurfaceT make_surface(const Problem& problem, const MachineModel& model);
 
 }  // namespace zomboss::gemmini
