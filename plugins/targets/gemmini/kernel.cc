@@ -1,17 +1,22 @@
 #include "plugins/targets/gemmini/kernel.h"
 
 #include <algorithm>
+#include <string_view>
 
+#include "plugins/targets/gemmini/chain/chain_kernel.h"
 #include "plugins/targets/gemmini/conv/conv_kernel.h"
 #include "plugins/targets/gemmini/matmul/matmul_kernel.h"
 
 namespace zomboss::gemmini {
 
 Result<std::unique_ptr<Kernel>> recognise_kernel(const wire::WorkloadT& workload, const MachineModel& model) {
-  const bool convolves = std::any_of(workload.nodes.begin(), workload.nodes.end(), [](const auto& node) {
-    return node != nullptr && (node->op == "conv2d" || node->op == "convolution");
-  });
+  const auto count = [&](std::string_view op) {
+    return std::count_if(workload.nodes.begin(), workload.nodes.end(),
+                         [&](const auto& node) { return node != nullptr && node->op == op; });
+  };
+  const bool convolves = count("conv2d") + count("convolution") > 0;
   if (convolves) return conv::make_conv_kernel(workload, model);
+  if (count("matmul") > 1) return chain::make_chain_kernel(workload, model);
   return make_matmul_kernel(workload, model);
 }
 
