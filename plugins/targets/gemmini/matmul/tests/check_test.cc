@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "plugins/targets/gemmini/matmul/check.h"
+#include "plugins/targets/gemmini/matmul/check_loop.h"
 #include "plugins/targets/gemmini/matmul/schedule.h"
 #include "plugins/targets/gemmini/matmul/tests/graph_builder.h"
 #include "plugins/targets/gemmini/matmul/transform.h"
@@ -180,6 +181,53 @@ TEST(ScheduleCheck, CatchesMovesThatTheHardwareCannotMake) {
   example.expect_caught([](Schedule& s) { s.operations[nth(s, Kind::kLoad, 0)].cols = 65; }, "a move of");
   example.expect_caught([](Schedule& s) { s.operations[nth(s, Kind::kLoad, 0)].rows = 17; }, "a move of");
   example.expect_caught([](Schedule& s) { s.operations[nth(s, Kind::kStep, 0)].rows = 17; }, "a step of");
+}
+
+// Ragged in every direction, several tiles along each, a bias.
+Schedule loop_example() {
+  GraphBuilder graph;
+  const uint32_t c = graph.matmul(graph.parameter({70, 90}), graph.parameter({90, 100}), {1}, {0});
+  graph.quantize(graph.bias(c, graph.parameter({100}, wire::DType::S32), {1}), 0.01);
+  const Machine machine = default_machine();
+  const Problem problem = *recognise(graph.finish(), machine);
+  Mapping mapping;
+  mapping.tile_m = 3;
+  mapping.tile_n = 4;
+  mapping.tile_k = 2;
+  mapping = as_loop(mapping);
+  return build_primitive(problem, problem.forms[0], mapping, machine);
+}
+
+TEST(LoopCheck, PassesWhatTheHardwareUnrolls) {
+  EXPECT_TRUE(check_loops(loop_example()).ok()) << check_loops(loop_example()).message();
+}
+
+TEST(LoopCheck, CatchesMovesThatTheHardwareWouldNotMake) {
+  const Schedule good = loop_example();
+  size_t moves = 0;
+  for (size_t i = 0; i < good.operations.size(); ++i) {
+    if (good.operations[i].kind == Kind::kStep) continue;
+    ++moves;
+    for (int change = 0; change < 4; ++change) {
+      Schedule bad = good;
+      Operation& move = bad.operations[i];
+      if (change == 0) move.dram += 16;
+      if (change == 1) --move.rows;
+      if (change == 2) ++move.cols;
+      if (change == 3) bad.operations.erase(bad.operations.begin() + static_cast<std::ptrdiff_t>(i));
+      EXPECT_FALSE(check_loops(bad).ok()) << "operation " << i << " change " << change;
+    }
+  }
+  EXPECT_GT(moves, 100u);
+}
+
+TEST(LoopCheck, CatchesWrongPads) {
+  for (int change = 0; change < 3; ++change) {
+    Schedule bad = loop_example();
+    Tile& last = bad.tiles.back();
+    ++(change == 0 ? last.pad_rows : change == 1 ? last.pad_cols : last.pad_depth);
+    EXPECT_FALSE(check_loops(bad).ok()) << change;
+  }
 }
 
 }  // namespace
