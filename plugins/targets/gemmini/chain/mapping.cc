@@ -44,10 +44,6 @@ std::string stage_prefix(size_t stage) {
   return fmt::format("l{}_", stage + 1);
 }
 
-bool is_published(Knob knob) {
-  return knob != Knob::kLoadOrder;
-}
-
 bool suits_link(const Problem& problem, size_t stage, const std::vector<StageMapping>& mappings) {
   const Link& link = *problem.stages[stage].link;
   const gemmini::Mapping& first = mappings[stage].matmul;

@@ -25,9 +25,6 @@ struct StageMapping {
 std::string stage_prefix(size_t stage);
 inline constexpr const char* kOutputKnob = "output";
 
-// Knobs that a stage of a chain leaves at their first value: the loads come just in time.
-bool is_published(Knob knob);
-
 // Invalid argument when a knob is missing, unknown, twice there or out of any domain; failed precondition
 // when a result cannot stay on chip.
 Result<std::vector<StageMapping>> mappings_of(const wire::PlanT& plan, const Problem& problem,

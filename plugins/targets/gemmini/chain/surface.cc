@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "plugins/targets/gemmini/chain/catalog.h"
 #include "plugins/targets/gemmini/chain/link.h"
 #include "plugins/targets/gemmini/chain/mapping.h"
 #include "plugins/targets/gemmini/chain/rename.h"
@@ -19,7 +20,7 @@ class SurfaceMaker {
  public:
   SurfaceMaker(const Problem& problem, const MachineModel& model) : problem_(problem), model_(model) {}
 
-  wire::SurfaceT run() {
+  wire::SurfaceT run(bool with_catalog) {
     surface_.target = "gemmini";
     surface_.workload = problem_.workload;
     surface_.kind = wire::SurfaceKind::Conditional;
@@ -28,20 +29,35 @@ class SurfaceMaker {
       if (problem_.stages[s].link) add_link_rules(s);
     }
     if (library_ != nullptr) surface_.references.push_back(std::move(library_));
+    if (with_catalog) add_catalog();
     return std::move(surface_);
   }
 
  private:
+  void add_catalog() {
+    surface_.kind = wire::SurfaceKind::Catalog;
+    Catalog catalog = make_catalog(problem_, model_, domains_);
+    for (const auto& row : catalog.rows) {
+      for (size_t s = 0; s < row.size(); ++s) {
+        const std::vector<int64_t> values = to_values(row[s].matmul, model_.machine.dim);
+        for (size_t k = 0; k < values.size(); ++k)
+          if (published_[s][k]) surface_.catalog.push_back(values[k]);
+        if (problem_.stages[s].link) surface_.catalog.push_back(static_cast<int64_t>(row[s].output));
+      }
+    }
+    surface_.notes = std::move(catalog.notes);
+  }
+
   void add_stage(size_t s) {
     const gemmini::Problem& stage = problem_.stages[s].problem;
-    const Domains domains = knob_domains(stage, model_.machine);
-    wire::SurfaceT bare = bare_surface(stage, model_, domains);
+    domains_.push_back(knob_domains(stage, model_.machine));
+    wire::SurfaceT bare = gemmini::bare_surface(stage, model_, domains_.back());
     const std::string prefix = stage_prefix(s);
     Names& names = names_.emplace_back();
-    std::vector<bool> published;
+    std::vector<bool>& published = published_.emplace_back();
     for (size_t k = 0; k < bare.knobs.size(); ++k) {
       wire::KnobT& knob = *bare.knobs[k];
-      published.push_back(is_published(static_cast<Knob>(k)) && knob.values.size() > 1);
+      published.push_back(knob.values.size() > 1);
       names[knob.name] = published[k] ? prefix + knob.name : std::to_string(knob.values.front());
       if (!published[k]) continue;
       knob.name = prefix + knob.name;
@@ -103,12 +119,14 @@ class SurfaceMaker {
     add(stage_prefix(s) + "on_chip",
         fmt::format(
             "(=> {} {})", on_chip,
-            term(s, fmt::format("(and (= dataflow 1) (= interface 0) (= orientation {}) (= batch_regions "
-                                "1) (= tile_k {}) (= tile_m {}) (= tile_n {}) (= bank_placement 0) (= "
-                                "acc_buffering 1) (= buffering_a 0) (= buffering_b 0) (= store_schedule "
-                                "0) (= store_width 1) (= fence 0) (>= inner_order 2) (= loop_order 0))",
-                                link.form, form.k.blocks() * dim, form.m.blocks() * dim,
-                                form.n.blocks() * dim))),
+            term(
+                s,
+                fmt::format(
+                    "(and (= dataflow 1) (= interface 0) (= orientation {}) (= batch_regions "
+                    "1) (= tile_k {}) (= tile_m {}) (= tile_n {}) (= bank_placement 0) (= "
+                    "acc_buffering 1) (= buffering_a 0) (= buffering_b 0) (= load_order 0) (= store_schedule "
+                    "0) (= store_width 1) (= fence 0) (>= inner_order 2) (= loop_order 0))",
+                    link.form, form.k.blocks() * dim, form.m.blocks() * dim, form.n.blocks() * dim))),
         fmt::format(
             "{0}output=scratchpad takes the whole of stage {1} in one macro tile, sums in the array and "
             "stores nothing: it goes with {0}dataflow=output_stationary, {0}interface=primitives, the "
@@ -171,15 +189,21 @@ class SurfaceMaker {
   const Problem& problem_;
   const MachineModel& model_;
   wire::SurfaceT surface_;
-  std::vector<Names> names_;             // by stage
-  std::vector<std::string> scratchpad_;  // by stage: bytes of its tiles
+  std::vector<Names> names_;  // by stage, as all that follow
+  std::vector<Domains> domains_;
+  std::vector<std::vector<bool>> published_;  // by knob of the matmul
+  std::vector<std::string> scratchpad_;       // bytes of its tiles
   std::unique_ptr<wire::ReferenceT> library_;
 };
 
 }  // namespace
 
+wire::SurfaceT bare_surface(const Problem& problem, const MachineModel& model) {
+  return SurfaceMaker(problem, model).run(false);
+}
+
 wire::SurfaceT make_surface(const Problem& problem, const MachineModel& model) {
-  return SurfaceMaker(problem, model).run();
+  return SurfaceMaker(problem, model).run(true);
 }
 
 }  // namespace zomboss::gemmini::chain

@@ -1,6 +1,5 @@
-// The mapping surface of a chain: conditional, since a catalog would be the product of those of its stages.
-// The knobs and rules of each stage with a prefix, and whether its result stays on chip. Pure functions; any
-// thread.
+// The mapping surface of a chain: the knobs and rules of each stage with a prefix, whether its result stays
+// on chip, and the catalog of mappings worth trying. Pure functions; any thread.
 #pragma once
 
 #include "plugins/targets/gemmini/chain/problem.h"
@@ -9,6 +8,9 @@
 
 namespace zomboss::gemmini::chain {
 
+// Knobs, rules and references alone, a conditional surface: every mapping that the rules allow.
+wire::SurfaceT bare_surface(const Problem& problem, const MachineModel& model);
+// The same with the catalog.
 wire::SurfaceT make_surface(const Problem& problem, const MachineModel& model);
 
 }  // namespace zomboss::gemmini::chain

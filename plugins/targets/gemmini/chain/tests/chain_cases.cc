@@ -5,6 +5,8 @@
 #include "core/base/source.h"
 #include "core/mapping/convert.h"
 #include "core/mapping/intent.h"
+#include "plugins/targets/gemmini/chain/problem.h"
+#include "plugins/targets/gemmini/chain/surface.h"
 #include "plugins/targets/gemmini/program.h"
 #include "plugins/targets/gemmini/sim/functional.h"
 
@@ -35,13 +37,36 @@ KernelCase::KernelCase(wire::WorkloadT given, const MachineModel& machine)
     return;
   }
   kernel = *std::move(made);
-  auto read = mapping::from_wire(kernel->surface());
+  open(kernel->surface());
+}
+
+KernelCase::KernelCase(wire::WorkloadT given, const MachineModel& machine, const wire::SurfaceT& other)
+    : workload(std::move(given)), model(machine) {
+  auto made = recognise_kernel(workload, model);
+  if (!made.ok()) {
+    ADD_FAILURE() << made.status().message();
+    return;
+  }
+  kernel = *std::move(made);
+  open(other);
+}
+
+void KernelCase::open(const wire::SurfaceT& message) {
+  auto read = mapping::from_wire(message);
   if (!read.ok()) {
     ADD_FAILURE() << read.status().message();
     return;
   }
   surface = std::make_unique<mapping::Surface>(*std::move(read));
   resolver = std::make_unique<resolver::Resolver>(*surface);
+}
+
+KernelCase open_chain(const wire::WorkloadT& workload, uint32_t dim) {
+  const MachineModel model = default_model(dim);
+  const auto problem = chain::recognise_chain(workload, model.machine);
+  if (problem.ok()) return KernelCase(workload, model, chain::bare_surface(*problem, model));
+  ADD_FAILURE() << problem.status().message();
+  return KernelCase(workload, model);
 }
 
 mapping::Plan KernelCase::plan(const std::string& text) const {

@@ -40,6 +40,8 @@ struct KernelCase {
 
   // Complains, and is null inside, when the workload is refused.
   KernelCase(wire::WorkloadT given, const MachineModel& machine);
+  // The same with another surface than the kernel's own.
+  KernelCase(wire::WorkloadT given, const MachineModel& machine, const wire::SurfaceT& other);
 
   // "l1_tile_m=64 l2_dataflow~output_stationary" completed; complains when that cannot be.
   mapping::Plan plan(const std::string& intent = "") const;
@@ -51,6 +53,12 @@ struct KernelCase {
   Lowered lowered(const mapping::Plan& plan) const;
   // Runs it and compares all bytes with the graph evaluated node by node.
   void expect_right(const mapping::Plan& plan, uint64_t seed = 7) const;
+
+ private:
+  void open(const wire::SurfaceT& message);
 };
+
+// A chain with all mappings that its rules allow, not only those of its catalog.
+KernelCase open_chain(const wire::WorkloadT& workload, uint32_t dim = 16);
 
 }  // namespace zomboss::gemmini

@@ -9,7 +9,7 @@ namespace {
 
 // The default plan, the library's where there is one, and random ones.
 void expect_right(const wire::WorkloadT& workload, uint32_t dim = 16, int count = 25) {
-  const KernelCase chain(workload, default_model(dim));
+  const KernelCase chain = open_chain(workload, dim);
   ASSERT_NE(chain.resolver, nullptr);
   chain.expect_right(chain.plan());
   for (const auto& reference : chain.surface->references())
@@ -21,7 +21,7 @@ void expect_right(const wire::WorkloadT& workload, uint32_t dim = 16, int count 
 // The same with results that stay on chip; `demands` are two or three ways to say so.
 void expect_right_on_chip(const wire::WorkloadT& workload, uint32_t dim,
                           const std::vector<std::string>& demands) {
-  const KernelCase chain(workload, default_model(dim));
+  const KernelCase chain = open_chain(workload, dim);
   ASSERT_NE(chain.resolver, nullptr);
   std::mt19937_64 random(dim);
   for (const std::string& demand : demands) {
@@ -94,8 +94,25 @@ TEST(ChainLowering, ReshapesBetweenLayersThroughScratch) {
   expect_right(graph.finish());
 }
 
+TEST(ChainLowering, GivesTheReferenceForEveryRowOfACatalog) {
+  for (const auto& layers : {Mlp{.rows = 18, .widths = {20, 30, 25, 20}, .scales = {0.00390625}},
+                             Mlp{.rows = 20, .widths = {40, 70, 35}, .scales = {0.01}, .bias = true}}) {
+    const KernelCase chain(mlp(layers), default_model());
+    ASSERT_NE(chain.resolver, nullptr);
+    size_t rows = 0;
+    const Status listed = chain.resolver->enumerate([&](std::span<const int64_t> values) {
+      ++rows;
+      chain.expect_right(chain.plan_of({values.begin(), values.end()}));
+      return true;
+    });
+    EXPECT_TRUE(listed.ok()) << listed.message();
+    EXPECT_EQ(rows, chain.surface->row_count());
+    EXPECT_GT(rows, 50u);
+  }
+}
+
 TEST(ChainLowering, AnOnChipResultIsNeitherStoredNorLoaded) {
-  const KernelCase chain(mlp({.rows = 32, .widths = {16, 16, 16}, .scales = {0.0078125}}), default_model());
+  const KernelCase chain = open_chain(mlp({.rows = 32, .widths = {16, 16, 16}, .scales = {0.0078125}}));
   ASSERT_NE(chain.resolver, nullptr);
   const mapping::Plan plan = chain.plan("l1_output=scratchpad");
   chain.expect_right(plan);

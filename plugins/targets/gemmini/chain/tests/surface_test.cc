@@ -34,7 +34,7 @@ TEST(ChainSurface, DefaultsToThePlainScheduleOfEachStage) {
 
 TEST(ChainSurface, OffersTheScratchpadOnlyWhereSumsAndScaleAllowIt) {
   const auto offers = [](const Mlp& layers, uint32_t dim = 16) {
-    const KernelCase chain(mlp(layers), default_model(dim));
+    const KernelCase chain = open_chain(mlp(layers), dim);
     return chain.resolver != nullptr && has_knob(chain, "l1_output");
   };
   EXPECT_TRUE(offers({.rows = 32, .widths = {31, 16, 16}, .scales = {0.0078125}}));
@@ -47,17 +47,19 @@ TEST(ChainSurface, OffersTheScratchpadOnlyWhereSumsAndScaleAllowIt) {
 }
 
 TEST(ChainSurface, ResolvesTheEmptyIntentAtOnce) {
-  const KernelCase chain(mlp({.rows = 16, .widths = {256, 256, 256, 64}, .scales = {0.01}, .bias = true}),
-                         default_model());
-  ASSERT_NE(chain.resolver, nullptr);
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < 10; ++i) EXPECT_TRUE(chain.resolver->complete({}).ok());
-  const auto each = (std::chrono::steady_clock::now() - start) / 10;
-  EXPECT_LT(each, std::chrono::milliseconds(50));
+  const wire::WorkloadT layers =
+      mlp({.rows = 16, .widths = {256, 256, 256, 64}, .scales = {0.01}, .bias = true});
+  for (const KernelCase& chain : {open_chain(layers), KernelCase(layers, default_model())}) {
+    ASSERT_NE(chain.resolver, nullptr);
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < 10; ++i) EXPECT_TRUE(chain.resolver->complete({}).ok());
+    const auto each = (std::chrono::steady_clock::now() - start) / 10;
+    EXPECT_LT(each, std::chrono::milliseconds(50));
+  }
 }
 
 TEST(ChainSurface, DerivesItsDomains) {
-  const KernelCase chain(mlp({.rows = 32, .widths = {31, 16, 16}, .scales = {0.0078125}}), default_model());
+  const KernelCase chain = open_chain(mlp({.rows = 32, .widths = {31, 16, 16}, .scales = {0.0078125}}));
   ASSERT_NE(chain.resolver, nullptr);
   const auto derived = resolver::derive_domains(*chain.surface);
   ASSERT_TRUE(derived.ok()) << derived.status().message();
@@ -66,6 +68,15 @@ TEST(ChainSurface, DerivesItsDomains) {
       EXPECT_EQ(knob.values.size(), 2u);
     }
   }
+}
+
+TEST(ChainSurface, ListsLegalRowsOnceAndKeepsResultsOnChipInSome) {
+  const KernelCase chain(mlp({.rows = 32, .widths = {16, 16, 16}, .scales = {0.0078125}}), default_model());
+  ASSERT_NE(chain.resolver, nullptr);
+  EXPECT_TRUE(chain.surface->is_catalog());
+  const auto count = chain.resolver->count_legal(1'000'000);
+  EXPECT_EQ(count.legal, chain.surface->row_count());
+  EXPECT_EQ(chain.plan("l1_output=scratchpad").find("l1_output")->text, "scratchpad");
 }
 
 TEST(ChainSurface, HasTheLibrarysCallsAsAReference) {
@@ -93,7 +104,7 @@ TEST(ChainSurface, BoundsAndCostsEveryPlan) {
 }
 
 TEST(ChainSurface, ExplainsWhatAnOnChipResultNeeds) {
-  const KernelCase chain(mlp({.rows = 32, .widths = {16, 16, 16}, .scales = {0.0078125}}), default_model());
+  const KernelCase chain = open_chain(mlp({.rows = 32, .widths = {16, 16, 16}, .scales = {0.0078125}}));
   ASSERT_NE(chain.resolver, nullptr);
   mapping::Intent intent;
   for (size_t k = 0; k < chain.surface->knobs().size(); ++k) {
