@@ -63,7 +63,7 @@ Result<MachineModel> read_machine(const wire::ModelT& model) {
   machine.execute_entries = reader.param("EX_ENTRIES");
   machine.store_entries = reader.param("ST_ENTRIES");
   const uint32_t latency = reader.param("MEM_LATENCY");
-  result.memory = {reader.param("BUS_BYTES"), reader.param("INFLIGHT"), latency, {latency}};
+  result.memory = {reader.param("BUS_BYTES"), reader.param("INFLIGHT"), latency, {latency}, 0};
   ZB_TRY(reader.status());
   ZB_TRY(check_machine(machine));
   if (machine.max_move_bytes < 4 * machine.dim)

@@ -18,6 +18,7 @@ struct MemorySystem {
   uint32_t latency = 0;    // cycles from request to data
   // The latencies that mappings are chosen for, at least one; `latency` is the first of them.
   std::vector<uint32_t> latencies;
+  uint32_t command_gap = 0;  // idle cycles between two commands that the host core offers
 };
 
 struct MachineModel {

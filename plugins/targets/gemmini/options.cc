@@ -105,7 +105,9 @@ Result<SimulateOptions> choose_timing(const TargetOptions& options, MachineModel
     model.memory.latency = simulate.timing->memory_latency;
     model.memory.bus_bytes = simulate.timing->beat_bytes;
     model.memory.in_flight = simulate.timing->requests_in_flight;
+    model.memory.command_gap = simulate.timing->command_gap;
   }
+  if (simulate.command_gap) model.memory.command_gap = *simulate.command_gap;
   if (!simulate.latencies.empty()) model.memory.latency = simulate.latencies.front();
   model.memory.latencies = simulate.latencies;
   if (model.memory.latencies.empty()) model.memory.latencies = {model.memory.latency};

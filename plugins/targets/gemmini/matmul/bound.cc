@@ -73,7 +73,7 @@ wire::ScheduleT engine_schedule(const Problem& problem, const Mapping& mapping, 
   const int64_t tiles =
       static_cast<int64_t>(form.batches.size()) * needs.tiles_m * needs.tiles_n * needs.tiles_k;
   const int64_t groups = std::min(tiles, kGroups);
-  const Estimate total = forecast(problem, mapping, model).estimate;
+  const ReplayTimes total = forecast(problem, mapping, model).estimate;
   wire::ScheduleT schedule;
   schedule.static_cost = total.cycles;
   const auto add = [&](const char* engine, int64_t group, double cost, std::vector<uint32_t> predecessors) {

@@ -13,10 +13,13 @@ class Generator {
  public:
   explicit Generator(const Schedule& schedule) : schedule_(schedule) {}
 
-  std::vector<Command> run() {
+  std::vector<Command> run(std::vector<size_t>* begins) {
     commands_.reserve(schedule_.operations.size() * 2 + 8);
     configure_execution();
-    for (const Operation& operation : schedule_.operations) emit(operation);
+    for (const Operation& operation : schedule_.operations) {
+      while (begins != nullptr && begins->size() <= operation.place.tile) begins->push_back(commands_.size());
+      emit(operation);
+    }
     return std::move(commands_);
   }
 
@@ -158,8 +161,8 @@ class Generator {
 
 }  // namespace
 
-std::vector<Command> generate_code(const Schedule& schedule) {
-  return Generator(schedule).run();
+std::vector<Command> generate_code(const Schedule& schedule, std::vector<size_t>* begins) {
+  return Generator(schedule).run(begins);
 }
 
 }  // namespace zomboss::gemmini

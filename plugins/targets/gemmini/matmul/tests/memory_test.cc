@@ -20,7 +20,7 @@ wire::WorkloadT gemm(int64_t m, int64_t k, int64_t n) {
 }
 
 MachineModel with_memories(uint32_t scratchpad_rows, uint32_t accumulator_rows) {
-  MachineModel model{default_machine(), {16, 16, 20, {20}}};
+  MachineModel model{default_machine(), {16, 16, 20, {20}, 0}};
   model.machine.scratchpad_rows = scratchpad_rows;
   model.machine.accumulator_rows = accumulator_rows;
   return model;

@@ -24,7 +24,7 @@ namespace zomboss::gemmini {
 namespace {
 
 MachineModel default_model(uint32_t dim = 16) {
-  return {default_machine(dim), {16, 16, 20, {20}}};
+  return {default_machine(dim), {16, 16, 20, {20}, 0}};
 }
 
 wire::WorkloadT gemm(int64_t m, int64_t k, int64_t n, int64_t batches = 1) {
