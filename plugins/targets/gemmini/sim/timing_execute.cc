@@ -6,6 +6,8 @@ void ExecuteEngine::tick() {
   if (running && ahead) run_ahead(clock_.now);
   ahead = false;
   if (!running) start_step();
+  stepping_ = running;
+  flushing_ = running && compute_slot < 0 && preload_slot < 0;
   if (!running) return;
   run_row(clock_.now);
   const bool halfway = streams[0].done || streams[1].done || streams[2].done;  // through a row
@@ -86,15 +88,20 @@ void ExecuteEngine::start_step() {
     return;
   }
   if (head.kind == Kind::kPreload) {
-    if (!visible(1)) return;  // its computation must be there
-    preload_hazard_ = hazard(head);
-    if (!preload_hazard_) begin(false, true);
+    // Its computation must be there, and nothing that the two read on its way.
+    preload_hazard_ = visible(1) && (hazard(head) || hazard(op(queue[1].slot)));
+    if (visible(1) && !preload_hazard_) {
+      begin(false, true);
+    } else if (sums_held) {
+      begin_flush();
+    }
     return;
   }
-  if (hazard(head)) return;
-  const bool overlap = visible(1) && op(queue[1].slot).kind == Kind::kPreload;
-  overlap_hazard_ = overlap && hazard(op(queue[1].slot));
-  if (!overlap_hazard_) begin(true, overlap);
+  // A preload overlaps with the computation before it when its own computation is there too, and neither of
+  // the two reads what is still on its way.
+  const bool pair = visible(2) && op(queue[1].slot).kind == Kind::kPreload;
+  overlap_hazard_ = pair && (hazard(op(queue[1].slot)) || hazard(op(queue[2].slot)));
+  begin(true, pair && !overlap_hazard_);
 }
 
 ExecuteEngine::Stream ExecuteEngine::stream_of(Operand operand, uint32_t stride, bool transposed,

@@ -75,8 +75,7 @@ class ExecuteEngine : private ExecuteState {
   uint64_t mesh_empty_at() const { return last_fire == kNever ? 0 : last_fire + result_delay() + 4; }
   // Bits of the events that hold from the last tick to the next one.
   uint64_t events() const {
-    const bool flushing = running && compute_slot < 0 && preload_slot < 0;
-    return uint64_t{running && !flushing} << kExecuteActive | uint64_t{flushing} << kExecuteFlush |
+    return uint64_t{stepping_ && !flushing_} << kExecuteActive | uint64_t{flushing_} << kExecuteFlush |
            uint64_t{preload_hazard_} << kPreloadHazard | uint64_t{overlap_hazard_} << kOverlapHazard;
   }
 
@@ -118,6 +117,7 @@ class ExecuteEngine : private ExecuteState {
 
   const Context context_;
   Clock& clock_;
+  bool stepping_ = false, flushing_ = false;  // in the cycle of the last tick
   bool preload_hazard_ = false, overlap_hazard_ = false;
 };
 
