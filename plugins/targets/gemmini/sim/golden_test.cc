@@ -8,6 +8,7 @@
 
 #include "plugins/targets/gemmini/sim/functional.h"
 #include "plugins/targets/gemmini/sim/test_support.h"
+#include "plugins/targets/gemmini/sim/timing.h"
 
 namespace zomboss::gemmini {
 namespace {
@@ -52,6 +53,44 @@ void check_vector(const Vector& vector) {
       << "in accumulator";
 }
 
+// Every program that the functional model runs has cycles too, the same each time and however they are
+// computed. Returns them at the memory latency of 20 cycles.
+TimingResult check_cycles(const Vector& vector) {
+  SCOPED_TRACE(vector.name);
+  TimingParameters parameters;
+  TimingResult result;
+  for (const uint32_t latency : {20u, 60u}) {
+    parameters.memory_latency = latency;
+    parameters.skip_repetitions = true;
+    const auto first = simulate_timing(vector.commands, testing::default_machine(), parameters);
+    const auto second = simulate_timing(vector.commands, testing::default_machine(), parameters, true);
+    parameters.skip_repetitions = false;
+    const auto all = simulate_timing(vector.commands, testing::default_machine(), parameters);
+    EXPECT_TRUE(first.ok()) << first.status().message();
+    if (!first.ok() || !second.ok() || !all.ok()) return result;
+    EXPECT_GT(first->cycles, vector.commands.size());
+    EXPECT_EQ(first->cycles, second->cycles);
+    EXPECT_EQ(first->cycles, all->cycles);
+    EXPECT_EQ(first->counters.events, all->counters.events);
+    EXPECT_EQ(first->counters.external, all->counters.external);
+    if (latency == 20) result = *first;
+  }
+  return result;
+}
+
+// Requests cover what is written, and each is acknowledged. What is read may be less (a row that is repeated
+// is read once) or more (the hardware does not cut the rows of loop_ws' B).
+void check_bytes(const Vector& vector, const TimingResult& timing) {
+  SCOPED_TRACE(vector.name);
+  Dram dram;
+  ASSERT_TRUE(dram.add(vector.dram_base, vector.dram_init).ok());
+  auto simulator = FunctionalSimulator::create(testing::default_machine(), dram);
+  ASSERT_TRUE(simulator.ok() && simulator->run(vector.commands).ok());
+  EXPECT_GE(timing.counters.written_bytes, simulator->counts().dram_written_bytes);
+  EXPECT_EQ(timing.counters.external[kWrittenBytes], timing.counters.written_bytes);
+  EXPECT_GE(timing.counters.external[kReadBytes], timing.counters.read_bytes);
+}
+
 void check_expansion(const Vector& vector) {
   SCOPED_TRACE(vector.name);
   const auto expanded = expand(vector.commands, testing::default_machine());
@@ -78,6 +117,7 @@ TEST(GemminiGolden, SubsetMatchesInAClone) {
     const Vector vector = testing::read_vector(kSubset, name);
     check_vector(vector);
     check_expansion(vector);
+    check_cycles(vector);
   }
 }
 
@@ -98,6 +138,29 @@ TEST(GemminiGolden, LoopsExpandToTheVendorsCommands) {
     commands += vector.expanded.size();
   }
   std::printf("%zu expanded commands compared\n", commands);
+}
+
+TEST(GemminiGolden, All97ProgramsHaveCycles) {
+  if (!std::filesystem::exists(kGolden)) GTEST_SKIP() << "NO REFERENCE VECTORS at " << kGolden;
+  size_t requests = 0, normalising = 0;
+  for (const auto& name : testing::list_folder(kGolden)) {
+    const Vector vector = testing::read_vector(kGolden, name);
+    const TimingResult timing = check_cycles(vector);
+    // Stores that only gather statistics write nothing, which the model does not know.
+    const bool normalises = name == "mm_layernorm" || name == "mm_softmax";
+    normalising += normalises ? 1 : 0;
+    if (!normalises) check_bytes(vector, timing);
+    // The memory requests that the hardware was seen to make.
+    const auto gets = testing::json_integer(vector.meta, "tl_gets", -1),
+               puts = testing::json_integer(vector.meta, "tl_puts", -1);
+    if (gets < 0 || name.starts_with("fuzz")) continue;
+    EXPECT_EQ(timing.counters.gets, static_cast<uint64_t>(gets)) << name;
+    EXPECT_EQ(timing.counters.puts, static_cast<uint64_t>(puts)) << name;
+    ++requests;
+  }
+  EXPECT_EQ(normalising, 2u);
+  EXPECT_GE(requests, 60u);
+  std::printf("%zu programs with the hardware's number of memory requests\n", requests);
 }
 
 // Everything that the hardware was seen to compute differently must be refused; what it computes the same may

@@ -64,6 +64,10 @@ struct LoopConv {
   Activation activation = Activation::kNone;
 };
 std::array<Command, 7> loop_conv(const LoopConv& loop);
+constexpr bool is_loop_conv(uint32_t funct) {
+  return funct >= static_cast<uint32_t>(Funct::kLoopConv) &&
+         funct <= static_cast<uint32_t>(Funct::kLoopConvAddressBI);
+}
 // True when `command` is one of the seven; the run command is the last, kLoopConv.
 bool latch(LoopConv& loop, const Command& command);
 

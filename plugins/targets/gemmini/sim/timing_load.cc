@@ -160,7 +160,10 @@ void LoadEngine::merge_out() {
   if (merge.scaled) {
     uint64_t& entry = scaler_free[scaler_next];
     scaler_next = (scaler_next + 1) % scaler_free.size();
-    piece.ready = entry = std::max(piece.ready, entry + scaler_occupied(merge.row_bytes > local_bytes));
+    // Rows of several blocks wait for one another on their way to the scratchpad; to the accumulator they do
+    // not (seen in one program only, a residual addition).
+    piece.ready = entry =
+        std::max(piece.ready, entry + scaler_occupied(merge.row_bytes > local_bytes && !merge.accumulator));
   }
   piece.move = merge.move;
   piece.bytes = (next - merge_sent) * merge.rows;

@@ -225,11 +225,10 @@ Command LoopUnroller::load_b(const Slot& slot, Position& s) {
   const uint32_t depth = l.residual_add ? l.i : l.k;
   const uint32_t j_blocks = l.transpose_b ? 1 : std::min(max_blocks(), l.j - s.j);
   const uint32_t k_blocks = l.transpose_b ? std::min(max_blocks(), depth - s.k) : 1;
-  // Rows of B are never padded.
-  const uint16_t rows_k = l.transpose_b || l.residual_add
-                              ? extent(s.k, k_blocks, depth, l.residual_add ? l.pad_i : l.pad_k)
-                              : static_cast<uint16_t>(machine_.dim);
-  const uint16_t cols_j = extent(s.j, j_blocks, l.j, l.pad_j);
+  // Rows in DRAM are never padded.
+  const uint32_t k_pad = l.residual_add ? l.pad_i : l.pad_k;
+  const uint16_t rows_k = extent(s.k, k_blocks, depth, l.transpose_b ? k_pad : 0);
+  const uint16_t cols_j = extent(s.j, j_blocks, l.j, l.transpose_b ? 0 : l.pad_j);
   const uint64_t row = l.transpose_b ? s.j : s.k, col = l.transpose_b ? s.k : s.j;
   const uint32_t tile = (l.transpose_b ? s.j * depth + s.k : s.k * l.j + s.j) * machine_.dim;
   const uint32_t address = l.residual_add ? accumulator_address(slot.c_row + tile, true) : slot.b_row + tile;

@@ -10,7 +10,7 @@
 namespace zomboss::gemmini {
 namespace {
 
-constexpr uint64_t kDram = 0x100000;
+constexpr uint64_t kDram = 0x100000, kNever = ~uint64_t{0};
 
 std::vector<Command> configs(uint16_t dim = 16) {
   const ConfigLd load = {.dram_stride_bytes = dim, .block_stride = dim};
@@ -136,6 +136,74 @@ TEST(GemminiTiming, LoopWsIsCountedAsItsParts) {
   EXPECT_LT(result.counters.steps, result.cycles + 1);
 }
 
+// A 1x1 convolution of 8 x 8 pixels, 16 channels in and out.
+std::vector<Command> small_convolution(uint64_t output) {
+  const auto loop = loop_conv({.batch_size = 1,
+                               .in_row_dim = 8,
+                               .in_channels = 16,
+                               .out_channels = 16,
+                               .out_row_dim = 8,
+                               .pool_out_row_dim = 8,
+                               .out_col_dim = 8,
+                               .stride = 1,
+                               .kernel_dim = 1,
+                               .pool_out_col_dim = 8,
+                               .pool_size = 1,
+                               .pool_stride = 1,
+                               .batches = 1,
+                               .porows = 8,
+                               .pocols = 8,
+                               .pochs = 16,
+                               .krows = 1,
+                               .kcols = 1,
+                               .kchs = 16,
+                               .in_col_dim = 8,
+                               .orows = 8,
+                               .kernel_dilation = 1,
+                               .in_stride = 16,
+                               .weight_stride = 16,
+                               .out_stride = 16,
+                               .ocols = 8,
+                               .weights = kDram,
+                               .output = output,
+                               .bias = kDram + 0x800,
+                               .input = kDram + 0x1000,
+                               .max_pixels_per_row = 1,
+                               .no_pool = true});
+  return {loop.begin(), loop.end()};
+}
+
+TEST(GemminiTiming, LoopConvIsCountedAsItsParts) {
+  const std::vector<Command> start = {config_ex({}), config_st({.dram_stride_bytes = 16})};
+  const auto first = small_convolution(kDram + 0x2000), second = small_convolution(kDram + 0x3000);
+  const TimingResult one = run(with(start, first));
+  // Each of 8 image rows: a load of input, a pair of execute commands, a store; and bias, weights, 3 configs.
+  EXPECT_EQ(one.counters.commands[0], 8u + 8 + 1 + 3);
+  EXPECT_EQ(one.counters.commands[1], 1u + 16);
+  EXPECT_EQ(one.counters.commands[2], 1u + 8);
+  EXPECT_EQ(one.counters.puts, 64u);
+  // Two loops are in flight at once; a fence keeps them apart.
+  const uint64_t overlapped = run(with(with(start, first), second)).cycles;
+  const uint64_t fenced = run(with(with(with(start, first), {fence()}), second)).cycles;
+  EXPECT_LT(overlapped + 30, fenced);
+  EXPECT_GT(overlapped, one.cycles);
+}
+
+// The execute commands follow when the last load has left for the station, which holds eight of them.
+TEST(GemminiTiming, ComputationOfALoopConvFollowsItsLoads) {
+  const auto program =
+      with({config_ex({}), config_st({.dram_stride_bytes = 16})}, small_convolution(kDram + 0x2000));
+  const TimingResult result = run(program, 100, 16, true);
+  std::vector<uint64_t> loads;
+  uint64_t first_execute = kNever;
+  for (const Span& span : result.timeline) {
+    if (span.engine == Engine::kLoad) loads.push_back(span.start);
+    if (span.engine == Engine::kExecute) first_execute = std::min(first_execute, span.start);
+  }
+  ASSERT_EQ(loads.size(), 17u);  // bias and input by image rows, weights
+  EXPECT_GT(first_execute, loads[17 - 8]);
+}
+
 TEST(GemminiTiming, WaitingIsSkipped) {
   const TimingResult result = run(with(configs(), {mvin(kDram, {0, 16, 16})}), 100000);
   EXPECT_EQ(result.cycles, 100039u);
@@ -224,6 +292,10 @@ TEST(GemminiTiming, RepetitionsAreSkippedWithoutATrace) {
         }
         case 3:
           body.push_back(mvin(random.below(4) * kDram, operand()));
+          if (random.below(2) == 0) {
+            const auto loop = small_convolution(kDram + 0x4000);
+            body.insert(body.end(), loop.begin(), loop.end());
+          }
           break;
         default:
           body.push_back(preload(operand(), operand()));

@@ -28,6 +28,7 @@ Unit::Unit(std::span<const Command> commands, const Machine& machine, const Timi
       station_(machine_, clock_),
       throttle_(machine_, station_),
       loops_(machine_, clock_, throttle_),
+      convs_(machine_, clock_, throttle_),
       decoder_(machine_),
       load_(context_of(machine_, parameters_, clock_, port_, banks_, station_, counters_, recorder_)),
       execute_(context_of(machine_, parameters_, clock_, port_, banks_, station_, counters_, recorder_)),
@@ -68,7 +69,7 @@ Result<TimingResult> Unit::run() {
 }
 
 bool Unit::idle() const {
-  return offered.empty() && unrolled.empty() && !waiting && conv_next_ == conv_.size() && loops_.idle() &&
+  return offered.empty() && unrolled.empty() && !waiting && loops_.idle() && convs_.idle() &&
          station_.idle() && store_.drained();
 }
 
@@ -182,31 +183,41 @@ Status Unit::allocate() {
 Status Unit::unroll(bool loops_news) {
   if (unrolled.size() >= kOutputs) return {};
   const uint64_t ready = clock_.now + parameters_.front_latency - front_delay();
-  if (conv_next_ != conv_.size()) {
-    unrolled.push_back({conv_[conv_next_++], conv_index_, false, ready});
-    clock_.wake(clock_.now + 1);
-  } else if (!loops_.idle()) {
-    tick_loops(ready, loops_news);
-  }
+  if (!loops_.idle() || !convs_.idle()) tick_loops(ready, loops_news);
   if (offered.empty()) return {};
   const Item& item = offered.front();
   if (item.ready > clock_.now) {
     clock_.wake(item.ready);
     return {};
   }
-  if (is_loop_ws(item.command.funct)) {
-    if (conv_next_ != conv_.size()) return {};
-    if (!loops_.can_accept()) return {};
-    Status status = loops_.accept(item.command, static_cast<uint32_t>(item.index));
-    if (!status.ok()) return with_command(item.index, std::move(status));
-    loops_due = clock_.now + 1;
-  } else {
-    if (!loops_.idle() || conv_next_ != conv_.size()) return {};
-    Status status = pass(item, ready);
-    if (!status.ok()) return with_command(item.index, std::move(status));
-  }
+  bool taken = false;
+  Status status = take(item, ready, taken);
+  if (!status.ok()) return with_command(item.index, std::move(status));
+  if (!taken) return {};
   offered.pop_front();
   clock_.wake(clock_.now + 1);
+  return {};
+}
+
+// Loops of one kind overlap, everything else waits for them. Convolutions stand before products in the
+// pipeline.
+Status Unit::take(const Item& item, uint64_t ready, bool& taken) {
+  const auto index = static_cast<uint32_t>(item.index);
+  if (is_loop_conv(item.command.funct)) {
+    taken = convs_.can_accept();
+    if (!taken) return {};
+    loops_due = clock_.now + 1;
+    return convs_.accept(item.command, index);
+  }
+  if (!convs_.idle()) return {};
+  if (is_loop_ws(item.command.funct)) {
+    taken = loops_.can_accept();
+    if (!taken) return {};
+    loops_due = clock_.now + 1;
+    return loops_.accept(item.command, index);
+  }
+  taken = loops_.idle();
+  if (taken) unrolled.push_back({item.command, item.index, false, ready});
   return {};
 }
 
@@ -220,25 +231,11 @@ void Unit::tick_loops(uint64_t ready, bool news) {
   const uint64_t before = clock_.next;
   clock_.next = kNever;
   LoopOutput output;
-  if (loops_.tick(output)) unrolled.push_back({output.command, output.index, true, ready});
+  // What a convolution emits must pass the other unroller, which is busy with its own loops.
+  const bool emitted = loops_.idle() ? convs_.tick(output) : loops_.tick(output);
+  if (emitted) unrolled.push_back({output.command, output.index, true, ready});
   loops_due = clock_.next;
   clock_.next = std::min(before, clock_.next);
-}
-
-// A plain command, or one of a convolution loop, whose expansion follows in the functional model's order.
-Status Unit::pass(const Item& item, uint64_t ready) {
-  LoopConv probe;
-  if (!latch(probe, item.command)) {
-    unrolled.push_back({item.command, item.index, false, ready});
-    return {};
-  }
-  conv_.clear();
-  conv_next_ = 0;
-  conv_index_ = item.index;
-  return conv_unroller_.feed(item.command, [this](const Command& command) {
-    conv_.push_back(command);
-    return Status();
-  });
 }
 
 Status Unit::with_command(uint64_t index, Status status) const {
@@ -342,6 +339,7 @@ std::vector<uint64_t> Unit::describe() const {
   Station::Names names;
   station_.describe(words, names);
   loops_.describe(words);
+  convs_.describe(words);
   throttle_.describe(words);
   decoder_.describe(words);
   load_.describe(words, names);
@@ -351,12 +349,9 @@ std::vector<uint64_t> Unit::describe() const {
 }
 
 UnitState Unit::snapshot() const {
-  return {clock_.now,        *this,
-          port_.state(),     banks_.state(),
-          station_.state(),  loops_.state(),
-          throttle_.state(), decoder_.state(),
-          load_.state(),     execute_.state(),
-          store_.state()};
+  return {clock_.now,       *this,          port_.state(),    banks_.state(),
+          station_.state(), loops_.state(), convs_.state(),   throttle_.state(),
+          decoder_.state(), load_.state(),  execute_.state(), store_.state()};
 }
 
 void Unit::restore(const UnitState& state) {
@@ -366,6 +361,7 @@ void Unit::restore(const UnitState& state) {
   banks_.restore(state.banks);
   station_.restore(state.station);
   loops_.restore(state.loops);
+  convs_.restore(state.convs);
   throttle_.restore(state.throttle);
   decoder_.restore(state.configuration);
   load_.restore(state.load);

@@ -5,12 +5,12 @@
 #include <span>
 #include <vector>
 
+#include "plugins/targets/gemmini/sim/timing_conv.h"
 #include "plugins/targets/gemmini/sim/timing_execute.h"
 #include "plugins/targets/gemmini/sim/timing_load.h"
 #include "plugins/targets/gemmini/sim/timing_loop.h"
 #include "plugins/targets/gemmini/sim/timing_memo.h"
 #include "plugins/targets/gemmini/sim/timing_store.h"
-#include "plugins/targets/gemmini/sim/unroll.h"
 
 namespace zomboss::gemmini::timing {
 
@@ -42,6 +42,7 @@ struct UnitState {
   BanksState banks;
   StationState station;
   LoopState loops;
+  ConvState convs;
   std::array<uint64_t, kEngines> throttle{};
   Configuration configuration;
   LoadState load;
@@ -73,7 +74,7 @@ class Unit : private FrontState {
   Status tick_front();
   Status unroll(bool loops_news);
   void tick_loops(uint64_t ready, bool news);
-  Status pass(const Item& item, uint64_t ready);
+  Status take(const Item& item, uint64_t ready, bool& taken);
   void offer();
   Status with_command(uint64_t index, Status status) const;
   uint64_t front_delay() const { return parameters_.front_latency / 2; }
@@ -98,6 +99,7 @@ class Unit : private FrontState {
   Station station_;
   LoopThrottle throttle_;
   LoopUnroller loops_;
+  ConvUnroller convs_;
   Decoder decoder_;
   LoadEngine load_;
   ExecuteEngine execute_;
@@ -105,11 +107,6 @@ class Unit : private FrontState {
   Memo<UnitState> memo_;
   bool at_boundary_ = false;
   uint64_t events_ = 0;  // bit per event, those that hold now
-
-  Unroller conv_unroller_{machine_};
-  std::vector<Command> conv_;
-  size_t conv_next_ = 0;
-  uint64_t conv_index_ = 0;
 };
 
 }  // namespace zomboss::gemmini::timing

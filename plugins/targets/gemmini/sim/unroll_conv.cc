@@ -31,15 +31,37 @@ class ConvExpansion {
 
   Status run() {
     ZB_TRY(check());
-    if (l_.bias != 0) ZB_TRY(load_bias());
-    if (l_.input != 0) ZB_TRY(load_input());
-    if (l_.weights != 0) ZB_TRY(load_weights());
+    ZB_TRY(bias_part());
+    ZB_TRY(input_part());
+    ZB_TRY(weights_part());
     ZB_TRY(compute_all());
+    return store_part();
+  }
+
+  // `target` is where the sink puts its commands.
+  Status split(ConvParts& parts, std::vector<Command>*& target) {
+    ZB_TRY(check());
+    target = &parts.bias;
+    ZB_TRY(bias_part());
+    target = &parts.input;
+    ZB_TRY(input_part());
+    target = &parts.weights;
+    ZB_TRY(weights_part());
+    target = &parts.execute;
+    ZB_TRY(compute_all());
+    target = &parts.store;
+    return store_part();
+  }
+
+ private:
+  Status bias_part() const { return l_.bias != 0 ? load_bias() : Status(); }
+  Status input_part() const { return l_.input != 0 ? load_input() : Status(); }
+  Status weights_part() const { return l_.weights != 0 ? load_weights() : Status(); }
+  Status store_part() const {
     if (l_.output == 0) return {};
     return l_.no_pool ? store() : store_pooled();
   }
 
- private:
   int64_t undilated(int64_t value) const { return l_.input_dilated ? (value + 1) >> 1 : value; }
   int64_t down(int64_t value) const { return value >> (l_.downsample ? 1 : 0); }
   int64_t blocks(int64_t count) const { return (count + dim_ - 1) / dim_; }
@@ -66,8 +88,9 @@ class ConvExpansion {
     ZB_TRY(check_rows("weight", b_rows, machine_.loop_scratchpad_rows()));
     ZB_TRY(check_rows("result", c_rows, machine_.loop_accumulator_rows()));
     const int64_t half = machine_.loop_scratchpad_rows();
-    a0_ = l_.a_scratchpad_id == 2 ? half : 0;
-    b0_ = (l_.b_scratchpad_id == 2 ? 2 * half : half) - b_rows;
+    const auto upper = [this](uint8_t id) { return id == 2 || (id == 0 && place_.upper_half); };
+    a0_ = upper(l_.a_scratchpad_id) ? half : 0;
+    b0_ = (upper(l_.b_scratchpad_id) ? 2 * half : half) - b_rows;
     return {};
   }
   static int64_t saturating(std::initializer_list<int64_t> factors) {
@@ -338,6 +361,17 @@ class ConvExpansion {
 Status unroll_loop_conv(const LoopConv& loop, const Machine& machine, ConvPlace place,
                         const CommandSink& sink) {
   return ConvExpansion(loop, machine, place, sink).run();
+}
+
+Result<ConvParts> split_loop_conv(const LoopConv& loop, const Machine& machine, ConvPlace place) {
+  ConvParts parts;
+  std::vector<Command>* target = nullptr;
+  const CommandSink sink = [&target](const Command& command) {
+    target->push_back(command);
+    return Status();
+  };
+  ZB_TRY(ConvExpansion(loop, machine, place, sink).split(parts, target));
+  return parts;
 }
 
 }  // namespace zomboss::gemmini
