@@ -6,6 +6,7 @@
 #include "plugins/targets/gemmini/chain/chain_kernel.h"
 #include "plugins/targets/gemmini/conv/conv_kernel.h"
 #include "plugins/targets/gemmini/matmul/matmul_kernel.h"
+#include "plugins/targets/gemmini/residual/residual_kernel.h"
 
 namespace zomboss::gemmini {
 
@@ -17,6 +18,7 @@ Result<std::unique_ptr<Kernel>> recognise_kernel(const wire::WorkloadT& workload
   const bool convolves = count("conv2d") + count("convolution") > 0;
   if (convolves) return conv::make_conv_kernel(workload, model);
   if (count("matmul") > 1) return chain::make_chain_kernel(workload, model);
+  if (count("matmul") == 0 && count("add") > 0) return residual::make_residual_kernel(workload, model);
   return make_matmul_kernel(workload, model);
 }
 
