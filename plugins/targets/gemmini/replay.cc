@@ -162,6 +162,7 @@ void Replay::add_load(const Command& load) {
   double row_cycles = static_cast<double>(repeats || zeros ? blocks : (bytes + bus_ - 1) / bus_);
   if (config.scale != 1.0f && !zeros && (!accumulator || config.shrink))
     row_cycles = std::max(row_cycles, kScaledBlock * blocks);
+  row_cycles = std::max<double>(row_cycles, config.pixel_repeats);
   double sent = request, first = 0;
   for (uint32_t r = 0; r < local.rows; ++r) {
     if (!zeros && (r == 0 || !repeats)) {
@@ -279,7 +280,9 @@ void Replay::add_step(const Command& compute) {
   if (preload <= compute_start_) {
     // Both in the pass of the step before: operands in one bank take turns.
     const bool turns = passes && (b_banks & compute_banks_) != 0;
-    preloaded = std::max(computed_, compute_start_ + pass) + (turns ? dim : 0);
+    // Without new weights there is nothing to pass, and a step of few rows is short.
+    preloaded =
+        stationary && !passes ? computed_ : std::max(computed_, compute_start_ + pass) + (turns ? dim : 0);
     if (passes && !turns)
       preloaded = std::max(preloaded,
                            stream_rows(compute_start_, std::max(pass, computed_ - compute_start_), b_banks));

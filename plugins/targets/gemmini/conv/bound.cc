@@ -78,7 +78,7 @@ wire::ScheduleT engine_schedule(const Problem& problem, const Mapping& mapping, 
   const int64_t tiles = static_cast<int64_t>(problem.forms[mapping.form].groups.size()) * needs.pixel_tiles *
                         needs.n_tiles * needs.k_tiles;
   const int64_t groups = std::min(tiles, kGroups);
-  const Estimate total = estimate(problem, mapping, model);
+  const ReplayTimes total = forecast(problem, mapping, model).estimate;
   const bool loop = mapping.interface == Interface::kLoop;
   const int64_t ahead = loop ? 2 : std::min(needs.a_slots, needs.b_slots),
                 behind = loop ? 2 : mapping.acc_buffers;

@@ -130,9 +130,10 @@ class CatalogMaker {
   double cycles_of(const Values& values) {
     const auto found = known_.find(values);
     if (found != known_.end()) return found->second;
-    const double cycles = estimate(problem_, from_values(values), model_).cycles;
-    known_[values] = cycles;
-    return cycles;
+    const Forecast each = forecast(problem_, from_values(values), model_);
+    known_[values] = each.estimate.cycles;
+    if (each.kernel != 0) kernels_[values] = each.kernel;
+    return each.estimate.cycles;
   }
 
   // Changes one knob after the other to the value with the lowest estimate, until nothing gets better.
@@ -171,6 +172,7 @@ class CatalogMaker {
   void choose() {
     std::vector<Ranked> ranked = ranking();
     std::set<Values> chosen;
+    drop_equal_kernels(ranked);
     for (size_t i = 0; i < std::min(kMaxRows, ranked.size()); ++i) chosen.insert(ranked[i].values);
     if (is_legal(plain_)) chosen.insert(plain_);
     if (!ranked.empty()) add_path(ranked.front().values, chosen);
@@ -188,8 +190,21 @@ class CatalogMaker {
         fmt::format("estimate: of {} mappings that changes of single decisions lead to, the {} of the lowest "
                     "estimated latency",
                     known_.size(), std::min(kMaxRows, ranked.size())));
+    if (equal_ > 0)
+      note(fmt::format("equal: {} of them are left out that become the kernel of another one", equal_));
     note(fmt::format("{} tilings through loop_conv_ws, the library's among them", loops_.size()));
     note(fmt::format("{} rows, among them Candidate-0, the plain primitive kernel", catalog_.rows.size()));
+  }
+
+  // Of mappings that become the same kernel the first in knob order is enough.
+  void drop_equal_kernels(std::vector<Ranked>& ranked) {
+    std::set<uint64_t> seen;
+    const size_t before = ranked.size();
+    std::erase_if(ranked, [&](const Ranked& each) {
+      const auto kernel = kernels_.find(each.values);
+      return kernel != kernels_.end() && each.values != plain_ && !seen.insert(kernel->second).second;
+    });
+    equal_ = before - ranked.size();
   }
 
   // From the best back to Candidate-0, each time the single legal change with the lowest estimate.
@@ -216,6 +231,8 @@ class CatalogMaker {
   Values plain_{};
   Catalog catalog_;
   std::map<Values, double> known_;
+  std::map<Values, uint64_t> kernels_;
+  size_t equal_ = 0;
   std::set<Ranked> loops_;
   size_t shapes_ = 0, looked_at_ = 0;
 };

@@ -1,8 +1,11 @@
 #include "plugins/targets/gemmini/conv/estimate.h"
 
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
-#include "plugins/targets/gemmini/conv/replay.h"
+#include "plugins/targets/gemmini/conv/loop.h"
+#include "plugins/targets/gemmini/conv/schedule.h"
 
 namespace zomboss::gemmini::conv {
 namespace {
@@ -13,11 +16,90 @@ constexpr double kArrayFill = 40;    // first operand row to first result row
 constexpr double kStoreRow = 1.65;   // accumulator reads share one buffer
 constexpr double kStepFloor = 8.25;  // two commands
 constexpr double kConflict = 0.5;    // of overlapped loads, the part that stops the array
-constexpr int64_t kReplayedSteps = 3072;
+constexpr double kMoveDelay = 14;    // of a load beyond latency and data
+constexpr int64_t kReplayedSteps = 4096;
+constexpr size_t kReplayedTiles = 3;
+
+// Memory requests of a row of `bytes` from `address`: aligned, of 1, 2 or 4 beats, each the one that covers
+// most.
+uint32_t requests_of(uint64_t address, uint64_t bytes, uint64_t beat) {
+  uint32_t requests = 0;
+  for (const uint64_t end = address + bytes; address < end; ++requests) {
+    uint64_t covered = 0;
+    for (const uint64_t size : {4 * beat, 2 * beat, beat})
+      covered = std::max(covered, std::min(address / size * size + size, end) - address);
+    address += covered;
+  }
+  return requests;
+}
+
+// Rows of `bytes`, `pitch` bytes apart, in moves of `rows` rows: on average, per row. Two moves are under way
+// at most, so that short ones wait for the memory.
+double moved_row(int64_t rows, int64_t bytes, int64_t pitch, const MachineModel& model) {
+  uint32_t requests = 0;
+  for (uint64_t r = 0; r < 4; ++r)
+    requests +=
+        requests_of(r * static_cast<uint64_t>(pitch), static_cast<uint64_t>(bytes), model.memory.bus_bytes);
+  const auto beats = static_cast<double>(ceil_div(bytes, model.memory.bus_bytes));
+  const double row = std::max(beats, requests / 4.0 * (model.memory.latency + 7.0) / model.memory.in_flight);
+  const auto count = static_cast<double>(rows);
+  return std::max(row, (model.memory.latency + kMoveDelay + row * count) / 2 / count);
+}
 
 double row_cycles(int64_t bytes, const MachineModel& model) {
   const auto beats = static_cast<double>(ceil_div(bytes, model.memory.bus_bytes));
   return std::max(beats, (model.memory.latency + 7.0) / model.memory.in_flight);
+}
+
+uint64_t hash_of(const std::vector<Command>& commands, uint32_t form) {
+  uint64_t hash = 0xcbf29ce484222325u + form;
+  const auto mix = [&](uint64_t value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 32;
+  };
+  for (const Command& command : commands) {
+    mix(command.funct);
+    mix(command.rs1);
+    mix(command.rs2);
+  }
+  return std::max<uint64_t>(hash, 1);
+}
+
+// The macro tiles that begin at `begins` are the first of `all`; the others take as long as their later half.
+double replay(const std::vector<Command>& commands, const std::vector<size_t>& begins, size_t all,
+              const MachineModel& model, uint32_t latency) {
+  Replay replay(model.machine, model.memory, latency, model.memory.command_gap);
+  const size_t half = begins.size() / 2;
+  double middle = 0;
+  for (size_t i = 0; i < commands.size(); ++i) {
+    if (i == begins[half]) middle = replay.array_time();
+    replay.add(commands[i]);
+  }
+  const double last = replay.array_time(), cycles = replay.finish().cycles;
+  if (begins.size() == all) return cycles;
+  return cycles + (last - middle) * static_cast<double>(all - begins.size()) /
+                      static_cast<double>(begins.size() - half);
+}
+
+double copy_cycles(const Copy& copy, const MachineModel& model) {
+  double moves = 1;
+  int64_t unit = 1;
+  for (const CopyLoop& loop : copy.loops) {
+    moves *= static_cast<double>(loop.extent);
+    if (loop.source_stride == 1 && loop.target_stride == 1) unit = std::max(unit, loop.extent);
+  }
+  const int64_t width = std::min<int64_t>(
+      unit, copy.element_bytes == 1 ? model.machine.max_block_columns() : model.machine.dim);
+  return moves / static_cast<double>(width) * 1.6 * row_cycles(width * copy.element_bytes, model);
+}
+
+// Of rearranging tensors in DRAM, before and after.
+double copies(const Problem& problem, const Mapping& mapping, const MachineModel& model) {
+  double cycles = 0;
+  for (const auto* list : {&problem.before, &problem.after})
+    for (const Copy& copy : *list) cycles += copy_cycles(copy, model);
+  for (const OffsetCopy& copy : problem.forms[mapping.form].before) cycles += copy_cycles(copy, model);
+  return cycles;
 }
 
 class Rough {
@@ -35,7 +117,7 @@ class Rough {
     out_ = std::min(m_.tile_n, form_.most_out_channels());
   }
 
-  Estimate run() {
+  ReplayTimes run() {
     const auto groups = static_cast<double>(form_.groups.size());
     const double pixel_tiles = static_cast<double>(needs_.pixel_tiles),
                  n_tiles = static_cast<double>(needs_.n_tiles), k_tiles = static_cast<double>(needs_.k_tiles),
@@ -60,7 +142,7 @@ class Rough {
     const double d = pixels * outs * bias_cycles() * pixel_tiles * n_tiles;
     const double c = pixels * outs * store_cycles();
     const double x = pixels * outs * ins * step_cycles();
-    Estimate result;
+    ReplayTimes result;
     result.load = groups * (a * a_loads + b * b_loads + d);
     result.execute = groups * x * tiles;
     result.store = groups * c * pixel_tiles * n_tiles;
@@ -68,13 +150,14 @@ class Rough {
         loop_ || (m_.buffering_a != Buffering::kSingle && m_.buffering_b != Buffering::kSingle);
     const double busiest = std::max({result.load, result.execute, result.store});
     const double conflict = m_.placement == BankPlacement::kCopies ? 0.15 : kConflict;
-    result.cycles = overlaps ? busiest + conflict * std::min(result.load, result.execute)
-                             : std::max(result.load + result.execute, result.store);
+    // Loops are taken one after the other, without what two of them in flight could overlap: that was never
+    // compared with the hardware.
+    result.cycles = loop_      ? result.load + result.execute + result.store
+                    : overlaps ? busiest + conflict * std::min(result.load, result.execute)
+                               : std::max(result.load + result.execute, result.store);
     if (m_.acc_buffers == 1 && !loop_) result.cycles += std::min(result.store, result.execute) * 0.5;
     result.cycles += kStartCycles + kArrayFill + 2.0 * model_.memory.latency + (a + b) / 2 + c / 2;
-    for (const Copy& copy : problem_.before) result.cycles += copy_estimate(copy, model_);
-    for (const OffsetCopy& copy : form_.before) result.cycles += copy_estimate(copy, model_);
-    for (const Copy& copy : problem_.after) result.cycles += copy_estimate(copy, model_);
+    result.cycles += copies(problem_, m_, model_);
     return result;
   }
 
@@ -96,13 +179,25 @@ class Rough {
             : static_cast<double>(m_.tile_batch * problem_.rows.patch(m_.tile_rows, m_.tile_kernel_rows) *
                                   problem_.cols.patch(m_.tile_cols, m_.tile_kernel_cols));
     const auto moves = static_cast<double>(ceil_div(k_blocks, width));
-    return rows * moves * row_cycles(std::min(in_, width * dim_), model_);
+    const int64_t line = m_.interface == Interface::kIm2col
+                             ? m_.tile_cols
+                             : problem_.cols.patch(m_.tile_cols, m_.tile_kernel_cols);
+    const int64_t step =
+        problem_.input_strides.col *
+        (m_.interface == Interface::kIm2col ? problem_.cols.stride : problem_.cols.patch_step());
+    const double row =
+        moved_row(std::clamp<int64_t>(line - 1, 1, dim_), std::min(in_, width * dim_), step, model_);
+    return rows * moves * std::max(row, static_cast<double>(taps_per_step()));  // pixels are repeated
+  }
+  int64_t taps_per_step() const {
+    return loop_ ? loop_pixels_per_row(problem_, m_.tile_kernel_cols, in_, model_.machine) : m_.taps_per_step;
   }
   double weight_cycles() const {
     const int64_t n_blocks = ceil_div(out_, dim_);
     const int64_t width = loop_ ? widest_ : std::min<int64_t>(m_.load_width_b, n_blocks);
+    const int64_t rows = loop_ ? std::min(in_, dim_) : std::min(dim_, in_ * taps_per_step());
     return static_cast<double>(in_) * taps() * static_cast<double>(ceil_div(n_blocks, width)) *
-           row_cycles(std::min(out_, width * dim_), model_);
+           moved_row(rows, std::min(out_, width * dim_), form_.weight_channel, model_);
   }
   double bias_cycles() const {
     if (!problem_.has_bias && !loop_) return 0;
@@ -129,9 +224,7 @@ class Rough {
     }
     const double per_block =
         static_cast<double>(dim_) + std::max(pixels() - rows, static_cast<double>(steps - 1) * kStepFloor);
-    const int64_t per_step =
-        loop_ ? std::max<int64_t>(1, in_ > dim_ ? 1 : std::min(m_.tile_kernel_cols, dim_ / in_))
-              : m_.taps_per_step;
+    const int64_t per_step = taps_per_step();
     return static_cast<double>(m_.tile_kernel_rows * ceil_div(m_.tile_kernel_cols, per_step) * k_blocks *
                                n_blocks) *
            per_block;
@@ -149,31 +242,27 @@ class Rough {
 
 }  // namespace
 
-double copy_estimate(const Copy& copy, const MachineModel& model) {
-  double moves = 1;
-  int64_t unit = 1;
-  for (const CopyLoop& loop : copy.loops) {
-    moves *= static_cast<double>(loop.extent);
-    if (loop.source_stride == 1 && loop.target_stride == 1) unit = std::max(unit, loop.extent);
-  }
-  const int64_t width = std::min<int64_t>(
-      unit, copy.element_bytes == 1 ? model.machine.max_block_columns() : model.machine.dim);
-  return moves / static_cast<double>(width) * 1.6 * row_cycles(width * copy.element_bytes, model);
-}
-
-Estimate rough_estimate(const Problem& problem, const Mapping& mapping, const MachineModel& model) {
+ReplayTimes rough_estimate(const Problem& problem, const Mapping& mapping, const MachineModel& model) {
   return Rough(problem, mapping, model).run();
 }
 
-Estimate estimate(const Problem& problem, const Mapping& mapping, const MachineModel& model) {
-  const Estimate rough = rough_estimate(problem, mapping, model);
-  if (mapping.interface == Interface::kLoop) return rough;
-  Estimate result = rough;
-  result.cycles = kStartCycles + replay(problem, mapping, model, kReplayedSteps);
-  for (const auto* list : {&problem.before, &problem.after})
-    for (const Copy& copy : *list) result.cycles += copy_estimate(copy, model);
-  for (const OffsetCopy& copy : problem.forms[mapping.form].before)
-    result.cycles += copy_estimate(copy, model);
+Forecast forecast(const Problem& problem, const Mapping& mapping, const MachineModel& model) {
+  Forecast result;
+  result.estimate = rough_estimate(problem, mapping, model);
+  if (mapping.interface == Interface::kLoop) return result;
+  const Footprint needs = footprint(problem, mapping, model.machine);
+  const auto all = static_cast<size_t>(static_cast<int64_t>(problem.forms[mapping.form].groups.size()) *
+                                       needs.pixel_tiles * needs.n_tiles * needs.k_tiles);
+  const Schedule schedule = build_schedule(problem, mapping, model.machine, kReplayedSteps, kReplayedTiles);
+  std::vector<size_t> begins;
+  const std::vector<Command> commands = generate_code(schedule, &begins);
+  if (begins.size() == all) result.kernel = hash_of(commands, mapping.form);
+  double product = 0;
+  for (const uint32_t latency : model.memory.latencies) {
+    const double cycles = replay(commands, begins, all, model, latency);
+    product += std::log(cycles + copies(problem, mapping, model));
+  }
+  result.estimate.cycles = std::exp(product / static_cast<double>(model.memory.latencies.size()));
   return result;
 }
 

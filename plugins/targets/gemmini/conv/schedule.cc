@@ -94,7 +94,7 @@ class Builder {
     input_step_ = problem.input_strides.col * (direct_ ? problem.cols.patch_step() : problem.cols.stride);
   }
 
-  Schedule run(int64_t most_steps) {
+  Schedule run(int64_t most_steps, size_t least_tiles) {
     const bool whole = most_steps == 0;
     for (const Copy& copy : problem_.before)
       if (whole) add_copy({copy, 0, 0}, true);
@@ -105,7 +105,7 @@ class Builder {
     for_each_tile(problem_, mapping_, [&](const Tile& tile) {
       add_tile(tile);
       steps += schedule_.steps.back();
-      return whole || steps < most_steps;
+      return whole || steps < most_steps || schedule_.steps.size() < least_tiles;
     });
     for (const Copy& copy : problem_.after)
       if (whole) add_copy({copy, 0, 0}, false);
@@ -594,11 +594,11 @@ class Builder {
 }  // namespace
 
 Schedule build_schedule(const Problem& problem, const Mapping& mapping, const Machine& machine,
-                        int64_t most_steps) {
-  return Builder(problem, mapping, machine).run(most_steps);
+                        int64_t most_steps, size_t least_tiles) {
+  return Builder(problem, mapping, machine).run(most_steps, least_tiles);
 }
 
-std::vector<Command> generate_code(const Schedule& schedule) {
+std::vector<Command> generate_code(const Schedule& schedule, std::vector<size_t>* begins) {
   std::vector<Command> commands;
   commands.reserve(schedule.operations.size() * 2 + 8);
   ConfigEx ex;
@@ -606,6 +606,7 @@ std::vector<Command> generate_code(const Schedule& schedule) {
   commands.push_back(config_ex(ex));
   std::array<std::optional<Command>, kStoreState + 1> configured;
   for (const Operation& operation : schedule.operations) {
+    while (begins != nullptr && begins->size() <= operation.place.tile) begins->push_back(commands.size());
     switch (operation.kind) {
       case Operation::Kind::kFence:
         commands.push_back(fence());

@@ -46,8 +46,9 @@ struct Schedule {
 // `mapping` is no loop and has passed check_capacity. With `most_steps`, stops after the macro tile that
 // reaches so many array steps, without copies: for estimates.
 Schedule build_schedule(const Problem& problem, const Mapping& mapping, const Machine& machine,
-                        int64_t most_steps = 0);
+                        int64_t most_steps = 0, size_t least_tiles = 0);
 
-std::vector<Command> generate_code(const Schedule& schedule);
+// `begins`, if there, gets for each macro tile the number of its first command.
+std::vector<Command> generate_code(const Schedule& schedule, std::vector<size_t>* begins = nullptr);
 
 }  // namespace zomboss::gemmini::conv

@@ -28,6 +28,7 @@ inline MachineModel default_model(uint32_t dim = 16) {
   model.memory.bus_bytes = 16;
   model.memory.in_flight = 16;
   model.memory.latency = 20;
+  model.memory.latencies = {20};
   return model;
 }
 

@@ -133,7 +133,9 @@ TEST(ConvSurface, EstimateRanksCandidateZeroBehindTheBest) {
   const Problem problem = problem_of(layer_of(14, 32, 48), model.machine);
   const std::vector<Values> rows = rows_of(make_surface(problem, model));
   double best = 0;
-  const auto cycles = [&](const Values& row) { return estimate(problem, from_values(row), model).cycles; };
+  const auto cycles = [&](const Values& row) {
+    return forecast(problem, from_values(row), model).estimate.cycles;
+  };
   for (const Values& row : rows) best = best == 0 ? cycles(row) : std::min(best, cycles(row));
   EXPECT_GT(cycles(rows[0]), 2 * best);
 }
