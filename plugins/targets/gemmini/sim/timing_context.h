@@ -48,6 +48,10 @@ struct Request {
   uint32_t useful = 0;
 };
 inline Request best_request(const TimingParameters& parameters, uint64_t address, uint32_t left) {
+  // Most rows are whole and aligned.
+  const uint32_t most = parameters.max_request_bytes;
+  if (left >= most && (address & (most - 1)) == 0) return {most, most};
+  if (left == parameters.beat_bytes && (address & (left - 1)) == 0) return {left, left};
   Request best = {parameters.beat_bytes, 0};
   for (uint32_t size = parameters.beat_bytes; size <= parameters.max_request_bytes; size *= 2) {
     const uint32_t covered = std::min(left, size - static_cast<uint32_t>(address & (size - 1)));

@@ -1,5 +1,7 @@
 #include "plugins/targets/gemmini/sim/timing_load.h"
 
+#include <bit>
+
 namespace zomboss::gemmini::timing {
 
 LoadEngine::LoadEngine(const Context& context) : context_(context), clock_(context.clock) {
@@ -167,7 +169,7 @@ void LoadEngine::merge_out() {
   }
   piece.move = merge.move;
   piece.bytes = (next - merge_sent) * merge.rows;
-  piece.row = merge.row + position / local_bytes * merge.block_stride;
+  piece.row = merge.row + (position >> std::countr_zero(local_bytes)) * merge.block_stride;
   piece.copies = merge.copies;
   piece.accumulator = merge.accumulator;
   merge_sent = next;
