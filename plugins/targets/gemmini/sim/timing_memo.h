@@ -37,7 +37,7 @@ class Memo {
   template <typename Describe, typename Snapshot>
   const State* visit(Totals& totals, std::vector<Span>& spans, Describe&& describe, Snapshot&& snapshot) {
     const auto& chunks = pattern_.chunks();
-    size_t node = node_of(describe(), snapshot);
+    size_t node = node_of(describe(), snapshot);  // kNone for the rest of the way when there are too many
     if (recording_) record(node, totals, spans);
     recording_ = false;
     const size_t first = chunk_;
@@ -57,7 +57,7 @@ class Memo {
  private:
   static constexpr size_t kNone = ~size_t{0};
   static constexpr uint64_t kNever = ~uint64_t{0};
-  static constexpr size_t kMaxNodes = 2048;
+  static constexpr size_t kMaxNodes = 1024;
 
   struct Edge {
     uint32_t content = 0;
