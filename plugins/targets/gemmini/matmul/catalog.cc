@@ -21,7 +21,7 @@ constexpr size_t kMaxRows = 256;
 constexpr size_t kMaxOfFamily = 32;
 // The walk ends when so many array steps were replayed, or so many mappings.
 constexpr int64_t kReplayBudget = 1'000'000;
-constexpr size_t kMaxWalked = 4'000;
+constexpr size_t kMaxWalked = 6'000;
 
 struct Ranked {
   double cycles = 0;
@@ -91,9 +91,11 @@ class CatalogMaker {
 
   void plant(const Mapping& shape) {
     ++shapes_;
+    const bool folds = problem_.forms[shape.orientation].fold > 1;
     look_at(to_values(as_loop(shape), dim_));
     for (Buffering buffering : {Buffering::kResident, Buffering::kDouble, Buffering::kSingle}) {
-      for (BankPlacement placement : {BankPlacement::kRows, BankPlacement::kCopies, BankPlacement::kEnds}) {
+      for (BankPlacement placement : {folds ? BankPlacement::kLoads : BankPlacement::kRows,
+                                      BankPlacement::kCopies, BankPlacement::kEnds}) {
         for (uint32_t sums : {2u, 1u}) {
           Mapping typical = shape;
           typical.buffering_a = typical.buffering_b = buffering;
@@ -105,7 +107,7 @@ class CatalogMaker {
           const Values values = to_values(typical, dim_);
           if (!is_legal(problem_, model_.machine, domains_, typical)) continue;
           look_at(values);
-          if (placement != BankPlacement::kRows) return;
+          if (placement == BankPlacement::kCopies || placement == BankPlacement::kEnds) return;
           break;
         }
       }

@@ -55,9 +55,9 @@ Domains knob_domains(const Problem& problem, const Machine& machine) {
     for (int64_t size : domains.cuts.back().m) m.insert(size * machine.dim);
     for (int64_t size : domains.cuts.back().n) n.insert(size * machine.dim);
     for (int64_t size : domains.cuts.back().k) k.insert(size * machine.dim);
-    a_run = std::max(a_run, a_columns(form).blocks_per_run());
+    a_run = std::max(a_run, form.fold * a_columns(form).blocks_per_run());
     b_run = std::max(b_run, b_columns(form).blocks_per_run());
-    n_run = std::max(n_run, form.n.blocks_per_run());
+    n_run = std::max(n_run, form.fold * form.n.blocks_per_run());
   }
   const auto batches = static_cast<int64_t>(problem.forms.front().batches.size());
   for (int64_t count : {int64_t{2}, int64_t{4}, batches})

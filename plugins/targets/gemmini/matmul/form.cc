@@ -235,6 +235,30 @@ std::optional<Form> best_form(const FormInput& input) {
   return best;
 }
 
+// Whole blocks only: folding must not cost array steps. Worth it where a row of A or C is shorter than a
+// move.
+std::optional<Form> folded(const Form& form, int64_t fold, int64_t widest) {
+  const Axis& m = form.m;
+  const auto dense = [&](Tensor tensor, const Axis& columns) {
+    const int64_t row = columns.elements() * form.element_bytes[tensor];
+    return columns.runs.size() == 1 && columns.elements() % columns.dim == 0 && m.stride[tensor] == row &&
+           row * fold <= widest;
+  };
+  if (form.a_transposed || m.runs.size() != 1 || m.run_extent % (fold * m.dim) != 0) return std::nullopt;
+  if (!dense(kA, form.k) && !(form.element_bytes[kC] == 1 && dense(kC, form.n))) return std::nullopt;
+  Form result = form;
+  result.fold = fold;
+  result.m.run_extent = m.run_extent / fold;
+  result.m.runs.clear();
+  for (int64_t r = 0; r < fold; ++r) {
+    Offsets start = m.runs.front();
+    for (Tensor tensor : kAll) start[tensor] += r * m.stride[tensor];
+    result.m.runs.push_back(start);
+  }
+  for (Tensor tensor : kAll) result.m.stride[tensor] *= fold;
+  return result;
+}
+
 }  // namespace
 
 bool has_dim(Tensor tensor, DimKind kind) {
@@ -295,7 +319,13 @@ Result<std::vector<Form>> make_forms(const FormInput& input) {
         "gemmini: the product has too many short runs: more than {} array steps; reorder its dimensions",
         kMaxSteps));
   }
-  return forms;
+  std::vector<Form> all;
+  for (const Form& form : forms) {
+    all.push_back(form);
+    for (int64_t fold : {int64_t{2}, int64_t{4}})
+      if (auto more = folded(form, fold, input.widest_move)) all.push_back(std::move(*more));
+  }
+  return all;
 }
 
 }  // namespace zomboss::gemmini

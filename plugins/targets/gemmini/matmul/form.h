@@ -56,6 +56,7 @@ struct Axis {
 
 struct Form {
   bool exchanged = false;     // A is the workload's right operand
+  int64_t fold = 1;           // rows of A and C that lie side by side in one DRAM row as moves see it
   bool a_transposed = false;  // A lies in DRAM, and on chip, with the contraction along rows
   bool b_transposed = false;
   Axis m, n, k;
@@ -77,6 +78,7 @@ struct Form {
 // What forms are made from.
 struct FormInput {
   uint32_t dim = 1;
+  int64_t widest_move = 0;  // bytes of one DRAM row
   std::vector<MatmulDim> dims;
   std::array<uint32_t, kTensors> buffer = {};
   std::array<uint32_t, kTensors> element_bytes = {};
@@ -85,7 +87,9 @@ struct FormInput {
 };
 
 // The possible forms without needless rearrangement, the one that needs the fewest array steps and row
-// requests first; at least one. Resource exhausted when the nest is too large to schedule.
+// requests first; at least one. Behind each, the same with rows folded where rows are short: a matrix of M x
+// K elements without gaps is one of M/f x (f*K) as well, so that one wide move brings f rows of it. Resource
+// exhausted when the nest is too large to schedule.
 Result<std::vector<Form>> make_forms(const FormInput& input);
 
 }  // namespace zomboss::gemmini

@@ -35,19 +35,20 @@ uint32_t Layout::operand_row(const Operand& operand, uint32_t slot, int64_t row,
     return static_cast<uint32_t>(slot * halves_ + operand.base + (row * operand.cols + col) * dim_);
   if (placement_ == BankPlacement::kEnds)
     return static_cast<uint32_t>(operand.base + ((slot * operand.rows + row) * operand.cols + col) * dim_);
-  const int64_t parity = placement_ == BankPlacement::kCopies    ? slot
-                         : placement_ == BankPlacement::kColumns ? col / operand.group + slot
-                                                                 : row + slot;
-  int64_t block = 0;  // inside the quarter
+  const int64_t number = row * operand.cols + col;  // of the block in its tile
+  int64_t parity = 0, block = 0;                    // block: inside the quarter
   switch (placement_) {
     case BankPlacement::kCopies:
-      block = (slot / 2 * operand.rows + row) * operand.cols + col;
+      parity = slot;
+      block = slot / 2 * operand.rows * operand.cols + number;
       break;
-    case BankPlacement::kColumns:
-      block = (slot * operand.rows + row) * quarter_columns(operand.cols, operand.group) +
-              col / (2 * operand.group) * operand.group + col % operand.group;
+    case BankPlacement::kLoads:
+      parity = number / operand.group + slot;
+      block = slot * quarter_blocks(operand.rows * operand.cols, operand.group) +
+              number / (2 * operand.group) * operand.group + number % operand.group;
       break;
     default:
+      parity = row + slot;
       block = (slot * ceil_div(operand.rows, 2) + row / 2) * operand.cols + col;
       break;
   }

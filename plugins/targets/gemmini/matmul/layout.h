@@ -24,7 +24,7 @@ class Layout {
     int64_t base = 0;
     int64_t second = 0;          // where odd block rows or copies live
     int64_t rows = 1, cols = 1;  // blocks
-    int64_t group = 1;           // block columns that stay together
+    int64_t group = 1;           // blocks that stay together
   };
   uint32_t operand_row(const Operand& operand, uint32_t slot, int64_t row, int64_t col) const;
 

@@ -30,19 +30,20 @@ class Terms {
     return quarter(b_slots(), form_.b_transposed ? "tile_n" : "tile_k",
                    form_.b_transposed ? "tile_k" : "tile_n", "load_width_b");
   }
-  // A wider load than the tile or a run has would be the same as the next narrower one.
-  std::string width(const char* knob, const char* tile, const Axis& columns) const {
-    return fmt::format("(or (= {0} 1) (and (< (* (div {0} 2) {1}) {2}) (< (div {0} 2) {3})))", knob, dim_,
-                       tile, columns.blocks_per_run());
+  // A wider move than the tile or a run has would be the same as the next narrower one. Folded rows count
+  // together.
+  std::string width(const char* knob, const char* tile, const Axis& columns, int64_t fold) const {
+    return fmt::format("(or (= {0} 1) (and (< (* (div {0} 2) {1}) (* {4} {2})) (< (div {0} 2) {3})))", knob,
+                       dim_, tile, fold * columns.blocks_per_run(), fold);
   }
   std::string width_a() const {
     return width("load_width_a", form_.a_transposed ? "tile_m" : "tile_k",
-                 form_.a_transposed ? form_.m : form_.k);
+                 form_.a_transposed ? form_.m : form_.k, form_.fold);
   }
-  std::string store_width() const { return width("store_width", "tile_n", form_.n); }
+  std::string store_width() const { return width("store_width", "tile_n", form_.n, form_.fold); }
   std::string width_b() const {
     return width("load_width_b", form_.b_transposed ? "tile_k" : "tile_n",
-                 form_.b_transposed ? form_.k : form_.n);
+                 form_.b_transposed ? form_.k : form_.n, 1);
   }
   // The tile is one of the cuts of this form.
   std::string tile(Knob knob, const std::vector<int64_t>& cuts) const {
@@ -61,13 +62,13 @@ class Terms {
   static std::string slots(const char* buffering, const std::string& tiles) {
     return fmt::format("(ite (= {0} 2) {1} (+ 1 {0}))", buffering, tiles);
   }
-  // By bank_placement: copies, columns in groups of the load's width, rows.
+  // By bank_placement: copies, loads, rows.
   std::string quarter(const std::string& slots, const char* rows, const char* cols, const char* width) const {
     return fmt::format(
         "(ite (= bank_placement 3) (* (div (+ (* batch_regions {0}) 1) 2) {1} {2}) (ite (= bank_placement 2) "
-        "(* batch_regions {0} {1} {3} {5} (div (+ (div (+ {2} (- (* {3} {5}) 1)) (* {3} {5})) 1) 2)) "
+        "(* batch_regions {0} {6} {5} (div (+ (div (+ (* (div {1} {3}) (div {2} {3})) (- {5} 1)) {5}) 1) 2)) "
         "(* batch_regions {0} {3} (div (+ {1} {3}) {4}) {2})))",
-        slots, rows, cols, dim_, 2 * dim_, width);
+        slots, rows, cols, dim_, 2 * dim_, width, dim_ * dim_);
   }
 
   const Form& form_;
@@ -244,14 +245,14 @@ bool is_legal(const Problem& problem, const Machine& machine, const Domains& dom
   };
   if (!is_cut(mapping.tile_m, cuts.m) || !is_cut(mapping.tile_n, cuts.n) || !is_cut(mapping.tile_k, cuts.k))
     return false;
-  const auto useful = [](uint32_t width, int64_t tile, const Axis& columns) {
-    return width == 1 || (width / 2 < tile && width / 2 < columns.blocks_per_run());
+  const auto useful = [](uint32_t width, int64_t tile, const Axis& columns, int64_t fold) {
+    return width == 1 || (width / 2 < fold * tile && width / 2 < fold * columns.blocks_per_run());
   };
   if (!useful(mapping.load_width_a, form.a_transposed ? mapping.tile_m : mapping.tile_k,
-              form.a_transposed ? form.m : form.k) ||
+              form.a_transposed ? form.m : form.k, form.fold) ||
       !useful(mapping.load_width_b, form.b_transposed ? mapping.tile_k : mapping.tile_n,
-              form.b_transposed ? form.k : form.n) ||
-      !useful(mapping.store_width, mapping.tile_n, form.n))
+              form.b_transposed ? form.k : form.n, 1) ||
+      !useful(mapping.store_width, mapping.tile_n, form.n, form.fold))
     return false;
   if (mapping.store_schedule == StoreSchedule::kDeferred && mapping.acc_buffers != 2) return false;
   if (mapping.dataflow == ArrayDataflow::kOutputStationary && !allows_output_stationary(form)) return false;

@@ -7,7 +7,7 @@ namespace zomboss::gemmini {
 
 std::optional<Mapping> library_mapping(const Problem& problem, const Machine& machine) {
   const auto written = std::find_if(problem.forms.begin(), problem.forms.end(),
-                                    [](const Form& form) { return !form.exchanged; });
+                                    [](const Form& form) { return !form.exchanged && form.fold == 1; });
   const auto chosen = written == problem.forms.end() ? problem.forms.begin() : written;
   const Form& form = *chosen;
   if (!form.suits_loops() || !problem.before.empty() || !problem.after.empty() || !form.before.empty() ||

@@ -20,7 +20,7 @@ struct Range {
 };
 constexpr std::array<Range, kKnobs> kRanges = {{{"dataflow", 0, 1},
                                                 {"interface", 0, 1},
-                                                {"orientation", 0, 1},
+                                                {"orientation", 0, 7},
                                                 {"batch_regions", 1, kUnlimited},
                                                 {"tile_k", 1, kUnlimited},
                                                 {"tile_m", 1, kUnlimited},
@@ -169,8 +169,8 @@ Footprint footprint(const Mapping& mapping, const Form& form) {
     switch (mapping.placement) {
       case BankPlacement::kCopies:
         return ceil_div(regions * slots, 2) * rows * columns;
-      case BankPlacement::kColumns:
-        return regions * slots * rows * quarter_columns(columns, width);
+      case BankPlacement::kLoads:
+        return regions * slots * quarter_blocks(rows * columns, width);
       default:
         return regions * slots * ceil_div(rows, 2) * columns;
     }

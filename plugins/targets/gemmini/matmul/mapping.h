@@ -21,9 +21,9 @@ enum class Interface : uint8_t { kPrimitives = 0, kLoopWs = 1 };
 enum class ArrayDataflow : uint8_t { kWeightStationary = 0, kOutputStationary = 1 };
 // Where operand tiles live in the scratchpad. Ends: A from row 0 up, B at the end. The others keep A in the
 // first half and B in the second, and alternate between the two quarters of that half, so that loads and the
-// array seldom want the same bank: rows, from one block row of a tile to the next; columns, from one load's
-// width of block columns to the next; copies, from one copy of the tile to the next.
-enum class BankPlacement : uint8_t { kEnds = 0, kRows = 1, kColumns = 2, kCopies = 3 };
+// array seldom want the same bank: rows, from one block row of a tile to the next; loads, from one load's
+// width of blocks to the next; copies, from one copy of the tile to the next.
+enum class BankPlacement : uint8_t { kEnds = 0, kRows = 1, kLoads = 2, kCopies = 3 };
 // In which order the loads of a macro tile are issued: by first use, just in time; or all of one operand
 // first.
 enum class LoadOrder : uint8_t { kJustInTime = 0, kAFirst = 1, kBFirst = 2 };
@@ -112,9 +112,9 @@ constexpr int64_t ceil_div(int64_t value, int64_t by) {
   return (value + by - 1) / by;
 }
 
-// Block columns in one quarter of an operand with `columns` of them, when groups of `group` take turns.
-constexpr int64_t quarter_columns(int64_t columns, int64_t group) {
-  return ceil_div(ceil_div(columns, group), 2) * group;
+// Blocks in one quarter of an operand with so many, when groups of `group` take turns.
+constexpr int64_t quarter_blocks(int64_t blocks, int64_t group) {
+  return ceil_div(ceil_div(blocks, group), 2) * group;
 }
 
 }  // namespace zomboss::gemmini

@@ -46,6 +46,7 @@ class Recogniser {
     ZB_TRY(reader_.refusal());
     if (!matmul) return internal_error("gemmini: no matmul found and nothing refused");
     input_.dim = machine_.dim;
+    input_.widest_move = machine_.max_move_bytes;
     input_.buffers = static_cast<uint32_t>(problem_.buffers.size());
     ZB_ASSIGN(problem_.forms, make_forms(input_));
     ZB_TRY(check_limits());

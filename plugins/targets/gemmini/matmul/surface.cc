@@ -1,5 +1,7 @@
 #include "plugins/targets/gemmini/matmul/surface.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <utility>
 
@@ -26,7 +28,9 @@ const KnobInfo& info_of(Knob knob) {
        "who unrolls a macro tile into moves and steps: the kernel, or the hardware's loop_ws",
        {"primitives", "loop_ws"}},
       {Category::Algorithm,
-       "the product as written, or the transposed one with the operands' roles exchanged",
+       "the product as written, or the transposed one with the operands' roles exchanged; folded: so many "
+       "short rows of "
+       "A and C side by side, as one row that a wide move takes at once",
        {"as_written", "exchanged"}},
       {Category::MatrixDecomposition, "batches that take turns, each in a region of its own on chip"},
       {Category::MatrixDecomposition, "elements of the contraction in one macro tile"},
@@ -38,7 +42,7 @@ const KnobInfo& info_of(Knob knob) {
        "each alternating between two quarters from block row to block row, from load to load along the "
        "columns, or "
        "from copy to copy",
-       {"ends", "rows", "columns", "copies"}},
+       {"ends", "rows", "loads", "copies"}},
       {Category::MemoryPipeline, "copies of the accumulator tile: 2 lets stores overlap the next tile"},
       {Category::MemoryPipeline,
        "copies of the tiles of A: one, two, or each tile in a place of its own",
@@ -83,9 +87,13 @@ std::unique_ptr<wire::KnobT> wire_knob(Knob knob, const std::vector<int64_t>& va
   if (!choice) return result;
   for (int64_t value : values) {
     // The orientations that there are come in the order of their forms.
-    const bool exchanged = knob == Knob::kOrientation && problem.forms[static_cast<size_t>(value)].exchanged;
-    result->labels.push_back(knob == Knob::kOrientation ? info.labels[exchanged ? 1 : 0]
-                                                        : info.labels[static_cast<size_t>(value)]);
+    if (knob != Knob::kOrientation) {
+      result->labels.emplace_back(info.labels[static_cast<size_t>(value)]);
+      continue;
+    }
+    const Form& form = problem.forms[static_cast<size_t>(value)];
+    result->labels.push_back(info.labels[form.exchanged ? 1 : 0] +
+                             (form.fold == 1 ? std::string() : fmt::format("_folded_{}", form.fold)));
   }
   return result;
 }

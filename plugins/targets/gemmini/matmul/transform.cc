@@ -34,13 +34,14 @@ uint32_t first_use(const Schedule& schedule, const Operation& load) {
   }
 }
 
-// True when `next` is the block right of `move`, in DRAM and on chip, and the two make one move.
+// True when `next` is right of `move`, in DRAM and on chip, so that the two make one move: the next block of
+// its row, or of folded rows the first block of the next one.
 bool continues(const Schedule& schedule, const Operation& move, const Operation& next, uint32_t width) {
   const uint32_t blocks = blocks_of(schedule, move);
   const uint64_t bytes = uint64_t{move.cols} * schedule.streams[move.stream].element_bytes();
   return next.stream == move.stream && next.place.tile == move.place.tile &&
-         next.block_row == move.block_row && blocks + blocks_of(schedule, next) <= width &&
-         move.cols % schedule.dim == 0 && next.rows == move.rows && next.dram == move.dram + bytes &&
+         blocks + blocks_of(schedule, next) <= width && move.cols % schedule.dim == 0 &&
+         next.rows == move.rows && next.dram == move.dram + bytes &&
          next.row == move.row + blocks * schedule.dim;
 }
 

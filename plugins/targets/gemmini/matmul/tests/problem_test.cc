@@ -1,6 +1,10 @@
 // What is not taken is refused with every offending operator, its place and the rule.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "plugins/targets/gemmini/matmul/problem.h"
 #include "plugins/targets/gemmini/matmul/tests/graph_builder.h"
 
@@ -120,14 +124,40 @@ TEST(Recognise, RefusesDamagedGraphs) {
   expect_refused(other, "different extents");
 }
 
+// Orientation and fold of each form.
+std::vector<std::pair<bool, int64_t>> forms_of(const wire::WorkloadT& workload) {
+  std::vector<std::pair<bool, int64_t>> forms;
+  const auto problem = recognise(workload, default_machine());
+  EXPECT_TRUE(problem.ok()) << problem.status().message();
+  for (const Form& form : problem->forms) forms.emplace_back(form.exchanged, form.fold);
+  std::sort(forms.begin(), forms.end());
+  return forms;
+}
+
 TEST(Recognise, OffersBothOrientationsOfAMatrixVectorProduct) {
+  using Forms = std::vector<std::pair<bool, int64_t>>;
   GraphBuilder vector;
-  vector.quantize(vector.matmul(vector.parameter({64, 32}), vector.parameter({32}), {1}, {0}), 0.5);
-  EXPECT_EQ(recognise(vector.finish(), default_machine())->forms.size(), 2u);
+  vector.quantize(vector.matmul(vector.parameter({64, 64}), vector.parameter({64}), {1}, {0}), 0.5);
+  EXPECT_EQ(forms_of(vector.finish()), (Forms{{false, 1}, {true, 1}}));
   uint32_t c = 0;
   GraphBuilder matrix = product(&c);
   matrix.quantize(c, 0.5);
-  EXPECT_EQ(recognise(matrix.finish(), default_machine())->forms.size(), 1u);
+  EXPECT_EQ(forms_of(matrix.finish()), (Forms{{false, 1}}));
+}
+
+TEST(Recognise, FoldsShortRowsOfWholeBlocks) {
+  using Forms = std::vector<std::pair<bool, int64_t>>;
+  const auto forms = [](int64_t m, int64_t k, int64_t n) {
+    GraphBuilder graph;
+    graph.quantize(graph.matmul(graph.parameter({m, k}), graph.parameter({k, n}), {1}, {0}), 0.5);
+    return forms_of(graph.finish());
+  };
+  EXPECT_EQ(forms(64, 32, 128), (Forms{{false, 1}, {false, 2}}));              // rows of A of 32 bytes
+  EXPECT_EQ(forms(64, 16, 128), (Forms{{false, 1}, {false, 2}, {false, 4}}));  // of 16
+  EXPECT_EQ(forms(32, 16, 128), (Forms{{false, 1}, {false, 2}}));  // four would leave short blocks
+  EXPECT_EQ(forms(64, 128, 32), (Forms{{false, 1}, {false, 2}}));  // rows of C of 32 bytes
+  EXPECT_EQ(forms(64, 24, 128), (Forms{{false, 1}}));              // no whole blocks
+  EXPECT_EQ(forms(48, 32, 128), (Forms{{false, 1}}));              // rows do not divide
 }
 
 }  // namespace
