@@ -61,6 +61,8 @@ class ExecuteEngine : private ExecuteState {
   explicit ExecuteEngine(const Context& context) : context_(context), clock_(context.clock) {}
 
   bool can_accept() const { return queue.size() < kQueue; }
+  // Whether a command that comes now is looked at soon: not before the present step ends.
+  bool sees_commands() const { return !running; }
   void accept(const Op&, int slot) { queue.push_back({slot, false, clock_.now + kQueueDelay}); }
   void tick();
   // Between ticks, a step whose operands nobody disturbs is not followed row by row. This does the rows up to

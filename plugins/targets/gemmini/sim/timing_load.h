@@ -79,6 +79,7 @@ class LoadEngine : private LoadState {
   explicit LoadEngine(const Context& context);
 
   bool can_accept() const { return queue.size() < kQueue; }
+  bool sees_commands() const { return !sending; }
   void accept(const Op& op, int slot) {
     queue.push_back({slot, op.kind == Kind::kConfig, context_.clock.now + 1});
   }

@@ -50,6 +50,7 @@ class StoreEngine : private StoreState {
   StoreEngine(const Context& context, ExecuteEngine& execute);
 
   bool can_accept() const { return queue.size() < kQueue; }
+  bool sees_commands() const { return !sending; }
   void accept(const Op& op, int slot) {
     queue.push_back({slot, op.kind == Kind::kConfig, context_.clock.now + 1});
   }

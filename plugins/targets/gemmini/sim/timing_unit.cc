@@ -171,7 +171,7 @@ void Unit::issue_to(Engine engine, Controller& controller) {
   const int slot = station_.issue(engine);
   if (slot < 0) return;
   controller.accept(station_.op(engine, slot), slot);
-  due[index_of(engine)] = std::min(due[index_of(engine)], clock_.now + 1);
+  if (controller.sees_commands()) due[index_of(engine)] = std::min(due[index_of(engine)], clock_.now + 1);
   ++counters_.commands[index_of(engine)];
 }
 
