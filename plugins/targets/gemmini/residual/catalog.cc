@@ -94,12 +94,23 @@ class CatalogMaker {
       if (++families[family] <= kMaxOfFamily) chosen.insert(each.values);
     }
     const size_t front = chosen.size();
+    add_fenced(chosen);
     if (!ranked_.empty()) add_path(ranked_.begin()->values, plain, chosen);
     chosen.insert(to_values(library_mapping(problem_, model_.machine), problem_, dim_));
     chosen.erase(plain);
     catalog_.rows.push_back(mapping(plain));
     for (const Values& values : chosen) catalog_.rows.push_back(mapping(values));
     write_notes(front);
+  }
+
+  // For memories that answer out of order.
+  void add_fenced(std::set<Values>& chosen) const {
+    size_t fenced = 0;
+    for (const Ranked& each : ranked_) {
+      if (mapping(each.values).ordering != Ordering::kFence) continue;
+      if (++fenced > kMaxOfFamily) return;
+      chosen.insert(each.values);
+    }
   }
 
   // Back from `at`, each time the single change with the lowest estimate.

@@ -69,6 +69,7 @@ TEST(ResidualSurface, ListsLegalRowsAndTheLibrary) {
   EXPECT_EQ(library.find("interface")->text, "loop_ws");
   EXPECT_EQ(library.find("tile_rows")->value, 128);
   EXPECT_EQ(library.find("tile_cols")->value, 64);
+  EXPECT_EQ(sum.plan("ordering=fence").find("ordering")->text, "fence");
   const mapping::Plan plain = sum.plan();
   for (const char* knob : {"tile_rows", "tile_cols"}) EXPECT_EQ(plain.find(knob)->value, 16) << knob;
   for (const char* knob : {"load_width", "store_width", "acc_buffering"})
