@@ -1,7 +1,9 @@
 #include "plugins/targets/gemmini/residual/residual_kernel.h"
 
 #include <utility>
+#include <vector>
 
+#include "plugins/targets/gemmini/residual/check.h"
 #include "plugins/targets/gemmini/residual/estimate.h"
 #include "plugins/targets/gemmini/residual/lower.h"
 #include "plugins/targets/gemmini/residual/mapping.h"
@@ -19,7 +21,9 @@ class ResidualKernel final : public Kernel {
 
   Result<Lowered> lower(const wire::PlanT& plan) const override {
     ZB_ASSIGN(const Mapping mapping, mapping_of(plan, problem_, model_.machine));
-    return Lowered{lower_mapping(problem_, mapping, model_.machine), buffers()};
+    std::vector<Command> commands = lower_mapping(problem_, mapping, model_.machine);
+    ZB_TRY(check_kernel(problem_, model_.machine, commands, mapping.ordering == Ordering::kFence));
+    return Lowered{std::move(commands), buffers()};
   }
 
   Result<wire::ScheduleT> schedule(const wire::PlanT& plan) const override {
