@@ -16,7 +16,7 @@ namespace {
 
 // So many rows are offered at most, beside loops and the path to the best.
 constexpr size_t kMaxRows = 224;
-constexpr size_t kMaxLoops = 12;
+constexpr size_t kMaxLoops = 12, kLoopsLookedAt = 36;
 // Tile shapes that are looked at closely, at most, in all and of each interface.
 constexpr size_t kShapes = 20, kShapesEach = 6;
 // And only those whose rough estimate is within this factor of the best.
@@ -124,7 +124,7 @@ class CatalogMaker {
     const Mapping mapping = as_loop(from_values(values));
     if (!check_mapping(problem_, mapping, model_.machine).ok()) return;
     loops_.insert({rough_estimate(problem_, mapping, model_).cycles, to_values(mapping)});
-    if (loops_.size() > kMaxLoops) loops_.erase(std::prev(loops_.end()));
+    if (loops_.size() > kLoopsLookedAt) loops_.erase(std::prev(loops_.end()));
   }
 
   double cycles_of(const Values& values) {
@@ -176,7 +176,7 @@ class CatalogMaker {
     for (size_t i = 0; i < std::min(kMaxRows, ranked.size()); ++i) chosen.insert(ranked[i].values);
     if (is_legal(plain_)) chosen.insert(plain_);
     if (!ranked.empty()) add_path(ranked.front().values, chosen);
-    for (const Ranked& loop : loops_) chosen.insert(loop.values);
+    add_loops(chosen);
     for (uint32_t form = 0; form < problem_.forms.size(); ++form)
       if (const auto library = library_mapping(problem_, form, model_.machine))
         chosen.insert(to_values(*library));
@@ -192,8 +192,22 @@ class CatalogMaker {
                     known_.size(), std::min(kMaxRows, ranked.size())));
     if (equal_ > 0)
       note(fmt::format("equal: {} of them are left out that become the kernel of another one", equal_));
-    note(fmt::format("{} tilings through loop_conv_ws, the library's among them", loops_.size()));
+    note(fmt::format("{} tilings through loop_conv_ws, beside the library's",
+                     std::min(kMaxLoops, loops_.size())));
     note(fmt::format("{} rows, among them Candidate-0, the plain primitive kernel", catalog_.rows.size()));
+  }
+
+  // Those of the lowest estimate, replayed.
+  void add_loops(std::set<Values>& chosen) {
+    std::vector<Ranked> ranked;
+    for (const Ranked& loop : loops_) {
+      const Forecast each = forecast(problem_, from_values(loop.values), model_);
+      ranked.push_back({each.estimate.cycles, loop.values});
+      if (each.kernel != 0) kernels_[loop.values] = each.kernel;
+    }
+    std::sort(ranked.begin(), ranked.end());
+    drop_equal_kernels(ranked);
+    for (size_t i = 0; i < std::min(kMaxLoops, ranked.size()); ++i) chosen.insert(ranked[i].values);
   }
 
   // Of mappings that become the same kernel the first in knob order is enough.
@@ -204,7 +218,7 @@ class CatalogMaker {
       const auto kernel = kernels_.find(each.values);
       return kernel != kernels_.end() && each.values != plain_ && !seen.insert(kernel->second).second;
     });
-    equal_ = before - ranked.size();
+    equal_ += before - ranked.size();
   }
 
   // From the best back to Candidate-0, each time the single legal change with the lowest estimate.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "plugins/targets/gemmini/conv/loop.h"
+#include "plugins/targets/gemmini/conv/loop_order.h"
 #include "plugins/targets/gemmini/conv/schedule.h"
 
 namespace zomboss::gemmini::conv {
@@ -67,8 +68,8 @@ uint64_t hash_of(const std::vector<Command>& commands, uint32_t form) {
 
 // The macro tiles that begin at `begins` are the first of `all`; the others take as long as their later half.
 double replay(const std::vector<Command>& commands, const std::vector<size_t>& begins, size_t all,
-              const MachineModel& model, uint32_t latency) {
-  Replay replay(model.machine, model.memory, latency, model.memory.command_gap);
+              const MachineModel& model, uint32_t latency, uint32_t command_gap) {
+  Replay replay(model.machine, model.memory, latency, command_gap);
   const size_t half = begins.size() / 2;
   double middle = 0;
   for (size_t i = 0; i < commands.size(); ++i) {
@@ -150,9 +151,10 @@ class Rough {
         loop_ || (m_.buffering_a != Buffering::kSingle && m_.buffering_b != Buffering::kSingle);
     const double busiest = std::max({result.load, result.execute, result.store});
     const double conflict = m_.placement == BankPlacement::kCopies ? 0.15 : kConflict;
-    // Loops are taken one after the other, without what two of them in flight could overlap: that was never
-    // compared with the hardware.
-    result.cycles = loop_      ? result.load + result.execute + result.store
+    // A loop computes when its loads have left and stores when it has computed; meanwhile the next one loads.
+    const double runs = tiles * groups;
+    const double pipeline = (result.load + result.execute + result.store + (runs - 1) * busiest) / runs;
+    result.cycles = loop_      ? pipeline
                     : overlaps ? busiest + conflict * std::min(result.load, result.execute)
                                : std::max(result.load + result.execute, result.store);
     if (m_.acc_buffers == 1 && !loop_) result.cycles += std::min(result.store, result.execute) * 0.5;
@@ -249,17 +251,20 @@ ReplayTimes rough_estimate(const Problem& problem, const Mapping& mapping, const
 Forecast forecast(const Problem& problem, const Mapping& mapping, const MachineModel& model) {
   Forecast result;
   result.estimate = rough_estimate(problem, mapping, model);
-  if (mapping.interface == Interface::kLoop) return result;
   const Footprint needs = footprint(problem, mapping, model.machine);
   const auto all = static_cast<size_t>(static_cast<int64_t>(problem.forms[mapping.form].groups.size()) *
                                        needs.pixel_tiles * needs.n_tiles * needs.k_tiles);
-  const Schedule schedule = build_schedule(problem, mapping, model.machine, kReplayedSteps, kReplayedTiles);
+  const bool loops = mapping.interface == Interface::kLoop;
   std::vector<size_t> begins;
-  const std::vector<Command> commands = generate_code(schedule, &begins);
+  const std::vector<Command> commands =
+      loops ? unrolled_loops(problem, mapping, model.machine, kReplayedSteps, kReplayedTiles, begins)
+            : generate_code(build_schedule(problem, mapping, model.machine, kReplayedSteps, kReplayedTiles),
+                            &begins);
   if (begins.size() == all) result.kernel = hash_of(commands, mapping.form);
+  const uint32_t gap = loops ? 0 : model.memory.command_gap;
   double product = 0;
   for (const uint32_t latency : model.memory.latencies) {
-    const double cycles = replay(commands, begins, all, model, latency);
+    const double cycles = replay(commands, begins, all, model, latency, gap);
     product += std::log(cycles + copies(problem, mapping, model));
   }
   result.estimate.cycles = std::exp(product / static_cast<double>(model.memory.latencies.size()));

@@ -14,6 +14,8 @@ namespace {
 
 // Steps by which a load is issued ahead of its first use. The station holds 16 execute entries, two a step.
 constexpr uint32_t kLeadSteps = 8;
+constexpr double kNarrowRow = 1.7;    // cycles of a row of one request, by the window of the memory
+constexpr int64_t kShortestStep = 4;  // cycles
 constexpr uint32_t kNever = std::numeric_limits<uint32_t>::max();
 
 // Neighbouring local rows that one strided walk over DRAM fills or empties.
@@ -185,6 +187,7 @@ class Builder {
     b_base_ = slot_row(b_slot, needs_.b_rows, true);
     c_base_ = c_slot * static_cast<int64_t>(machine_.loop_accumulator_rows());
     number_ = new_tile(0);
+    work_ = 0;
     cut_pixels();
     first_use_a_.assign(static_cast<size_t>(needs_.a_rows + mapping_.taps_per_step), kNever);
     first_use_b_.assign(static_cast<size_t>(needs_.b_rows), kNever);
@@ -311,6 +314,7 @@ class Builder {
       if (flip) note_use(first_use_b_, b, step);
       note_use(first_use_c_, c, step);
       last_use_c_[static_cast<size_t>(segment.block * n_blocks_ + n)] = step;
+      work_ += static_cast<double>(flip ? dim_ : std::max<int64_t>(segment.rows, kShortestStep));
       flip = false;
     }
   }
@@ -326,15 +330,17 @@ class Builder {
     char operand = 'a';
     uint16_t stream = 0;
     uint32_t first_use = 0;
-    uint32_t blocks = 1;
+    double cycles = 1;  // about
     Command command;
   };
 
   void add_load(char operand, uint64_t dram, uint32_t local, int64_t rows, int64_t cols, uint32_t first_use) {
     const uint16_t stream = operand == 'a' ? a_stream_ : operand == 'b' ? b_stream_ : d_stream_;
     const Operand target{local, static_cast<uint16_t>(rows), static_cast<uint16_t>(cols)};
-    loads_.push_back({operand, stream, first_use == kNever ? 0 : first_use,
-                      static_cast<uint32_t>(ceil_div(cols, dim_)),
+    // A row at a time: a beat each block, the requests of narrow rows, repeated pixels.
+    const auto blocks = static_cast<double>(ceil_div(cols, dim_));
+    const double row = std::max({blocks, kNarrowRow, operand == 'a' ? mapping_.taps_per_step : 1.0});
+    loads_.push_back({operand, stream, first_use == kNever ? 0 : first_use, static_cast<double>(rows) * row,
                       mvin(dram, target, schedule_.streams[stream].state)});
   }
 
@@ -489,7 +495,8 @@ class Builder {
   }
 
   // Each load a few steps before its first use; where its place is free already during the macro tile before,
-  // among the steps of that one, spread out, but no slower than the array takes steps.
+  // among the steps of that one: as fast as the array takes steps, or spread over all of them when the loads
+  // take longer. Loads that come in a crowd fill the station and keep steps from being issued.
   void place_loads(bool other_a, bool other_b, bool other_c) {
     std::stable_sort(loads_.begin(), loads_.end(),
                      [](const Load& x, const Load& y) { return x.first_use < y.first_use; });
@@ -499,18 +506,19 @@ class Builder {
       if (before == 0) return false;
       return load.operand == 'a' ? other_a : load.operand == 'b' ? other_b : other_c && !deferred;
     };
-    const auto moved = static_cast<uint64_t>(std::count_if(loads_.begin(), loads_.end(), hoists));
-    uint64_t number = 0;
-    uint32_t loaded = 0;
+    double all = 0, loaded = 0;
+    for (const Load& load : loads_) all += hoists(load) ? load.cycles : 0;
+    // Steps by which a cycle of loads moves on.
+    const double pace = static_cast<double>(before) / std::max({all, last_work_, 1.0});
     for (const Load& load : loads_) {
       Place place{number_, load.first_use - std::min(load.first_use, kLeadSteps), 0};
       if (hoists(load)) {
-        place = {number_ - 1, std::min(loaded, static_cast<uint32_t>(number * before / moved)), 0};
-        loaded += load.blocks;
-        ++number;
+        place = {number_ - 1, std::min(before - 1, static_cast<uint32_t>(loaded * pace)), 0};
+        loaded += load.cycles;
       }
       schedule_.operations.push_back({Operation::Kind::kLoad, load.stream, place, load.command, {}});
     }
+    last_work_ = work_;
   }
 
   // --- Stores
@@ -581,6 +589,7 @@ class Builder {
   const Tile* tile_ = nullptr;
   const Group* group_ = nullptr;
   uint32_t number_ = 0;
+  double work_ = 0, last_work_ = 0;  // cycles of the tile's steps, and of those before
   int64_t k_blocks_ = 1, n_blocks_ = 1, patch_rows_ = 1, patch_cols_ = 1;
   int64_t a_base_ = 0, b_base_ = 0, c_base_ = 0;
   std::vector<PixelBlock> blocks_;
