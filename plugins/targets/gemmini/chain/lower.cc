@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "plugins/targets/gemmini/chain/check.h"
 #include "plugins/targets/gemmini/chain/link.h"
 #include "plugins/targets/gemmini/matmul/check.h"
 #include "plugins/targets/gemmini/matmul/codegen.h"
@@ -21,10 +22,12 @@ class Lowering {
   Result<std::vector<Command>> run() {
     for (size_t s = mappings_.size(); s-- > 0;) {
       if (mappings_[s].output == Output::kScratchpad) {
+        const gemmini::Problem& stage = problem_.stages[s].problem;
+        const Link& link = *problem_.stages[s].link;
         Rows kept;
-        ZB_ASSIGN(parts_[s],
-                  lower_on_chip(problem_.stages[s].problem, mappings_[s].matmul, *problem_.stages[s].link,
-                                rows_, free_, kept_operand(s), kept, machine_));
+        ZB_ASSIGN(parts_[s], lower_on_chip(stage, mappings_[s].matmul, link, rows_, free_, kept_operand(s),
+                                           kept, machine_));
+        ZB_TRY(check_on_chip(stage, link, parts_[s], rows_, kept_operand(s), kept, machine_));
         rows_ = std::move(kept);
       } else if (kept_operand(s)) {
         ZB_TRY(lower_reader(s));

@@ -127,6 +127,18 @@ TEST(ChainSurface, RefusesIntermediatesOfFullWidth) {
       "matmul: quantize it to s8 before");
 }
 
+TEST(ChainSurface, LeavesMatmulsThatLeadNowhereOut) {
+  GraphBuilder graph;
+  const uint32_t x = graph.parameter({20, 24});
+  graph.quantize(graph.matmul(x, graph.parameter({24, 24}), {1}, {0}), 0.01);
+  graph.quantize(graph.matmul(x, graph.parameter({24, 16}), {1}, {0}), 0.01);
+  const KernelCase alone(graph.finish(), default_model());
+  ASSERT_NE(alone.resolver, nullptr);
+  EXPECT_TRUE(has_knob(alone, "tile_m"));
+  EXPECT_FALSE(has_knob(alone, "l1_tile_m"));
+  alone.expect_right(alone.plan());
+}
+
 TEST(ChainSurface, NamesWhatSeveralStagesRefuse) {
   GraphBuilder graph;
   uint32_t x = graph.matmul(graph.parameter({8, 8}), graph.parameter({8, 8}), {1}, {0});
