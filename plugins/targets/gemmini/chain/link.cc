@@ -36,7 +36,6 @@ Blocks blocks_of(const Form& form, Tensor tensor) {
 
 // Both cut the tensor into the same blocks.
 bool same_blocks(const Blocks& x, const Blocks& y) {
-  if (x.rows.blocks() > 1 && x.stride_bytes() != y.stride_bytes()) return false;
   const auto listed = [](const Blocks& blocks) {
     std::set<std::tuple<int64_t, uint32_t, uint32_t>> result;
     for (int64_t r = 0; r < blocks.rows.blocks(); ++r)

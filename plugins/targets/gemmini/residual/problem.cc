@@ -17,7 +17,8 @@ using wire::DType;
 constexpr std::string_view kTaken =
     "gemmini takes one s32 sum of two s8 tensors, each perhaps quantized to s8 by a factor of its own, with "
     "optional relu and quantize to s8 behind it";
-constexpr int64_t kMaxElements = int64_t{1} << 26;
+constexpr int64_t kMaxElements = int64_t{1} << 24;
+constexpr int64_t kMaxBlocks = int64_t{1} << 17;
 constexpr int64_t kMaxOuter = 65'536;
 
 bool is_taken(std::string_view op) {
@@ -42,10 +43,25 @@ class Recogniser {
     if (sum) read_sum(*sum);
     ZB_TRY(reader_.refusal());
     if (!sum) return internal_error("gemmini: no sum found and nothing refused");
+    ZB_TRY(check_size());
     return std::move(problem_);
   }
 
  private:
+  Status check_size() const {
+    for (const Shape& shape : problem_.shapes) {
+      const int64_t dim = machine_.dim;
+      const int64_t blocks = static_cast<int64_t>(shape.outer.size()) * ((shape.rows + dim - 1) / dim) *
+                             ((shape.columns + dim - 1) / dim);
+      if (blocks > kMaxBlocks)
+        return resource_exhausted(fmt::format(
+            "gemmini: the sum has {} blocks of {} x {} elements, at most {} are scheduled; reshape it "
+            "to longer rows",
+            blocks, dim, dim, kMaxBlocks));
+    }
+    return {};
+  }
+
   void check_each_node() {
     const std::vector<bool> used = reader_.reachable();
     size_t sums = 0;
@@ -101,6 +117,10 @@ class Recogniser {
       } else if (node.op == "transpose") {
         c_ = inverse_transposed(c_, reader_.ints(node, "dims"));
       } else if (node.op == "reshape") {
+        if (element_count(*node.type) != element_count(*reader_.node(node.operands[0]).type)) {
+          reader_.refuse(node, "changes the number of elements");
+          return std::nullopt;
+        }
         c_ = reader_.before_reshape(node, c_, true);
       } else if (node.op != "convert" || node.type->dtype != reader_.node(node.operands[0]).type->dtype) {
         reader_.refuse(node, node.op == "quantize" ? "is a second quantize" : kTaken);

@@ -106,6 +106,13 @@ TEST(ResidualSurface, RowsOfDenseTensorsAreThoseOfTheLastDimOrOfOneMove) {
   EXPECT_EQ(lengths({5, 3}), (std::vector<int64_t>{3}));
 }
 
+TEST(ResidualSurface, RefusesSumsOfTooManyBlocks) {
+  const auto kernel = recognise_kernel(sum_of({1 << 23, 2}), default_model());
+  ASSERT_FALSE(kernel.ok());
+  EXPECT_EQ(kernel.status().code(), Code::kResourceExhausted);
+  EXPECT_NE(kernel.status().message().find("524288 blocks"), std::string::npos) << kernel.status().message();
+}
+
 TEST(ResidualSurface, NamesWhatItRefuses) {
   GraphBuilder narrow;
   const uint32_t x = narrow.parameter({8, 8}), y = narrow.parameter({8, 8});
