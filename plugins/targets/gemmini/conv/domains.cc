@@ -47,10 +47,8 @@ Domains knob_domains(const Problem& problem, const Machine& machine) {
     n_blocks = std::max(n_blocks, ceil_div(form.most_out_channels(), dim));
     add_cuts(k, ceil_div(in, dim), 1, dim);
     add_cuts(n, ceil_div(form.most_out_channels(), dim), 1, dim);
-    const int64_t several = std::min(dim / in, problem.cols.kernel);
-    if (several > 1 && problem.cols.dilation == 1 && form.groups.size() == 1 &&
-        form.weight_col == in * form.weight_channel)
-      taps.insert(several);
+    const int64_t several = std::min(dim / ((in - 1) % dim + 1), problem.cols.kernel);
+    if (several > 1 && problem.cols.dilation == 1 && form.groups.size() == 1) taps.insert(several);
     if (const auto library = library_mapping(problem, f, machine)) {
       interfaces.insert(2);
       batch.insert(library->tile_batch);

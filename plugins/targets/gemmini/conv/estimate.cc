@@ -192,7 +192,19 @@ class Rough {
     return rows * moves * std::max(row, static_cast<double>(taps_per_step()));  // pixels are repeated
   }
   int64_t taps_per_step() const {
-    return loop_ ? loop_pixels_per_row(problem_, m_.tile_kernel_cols, in_, model_.machine) : m_.taps_per_step;
+    if (loop_) return loop_pixels_per_row(problem_, m_.tile_kernel_cols, in_, model_.machine);
+    return in_ * m_.taps_per_step <= dim_ ? m_.taps_per_step : 1;
+  }
+  // Blocks of weights of one kernel row in an average tile: the last tile of channels may take taps together.
+  double tap_groups() const {
+    const int64_t last = (form_.most_in_channels() - 1) % m_.tile_k + 1, cols = m_.tile_kernel_cols;
+    const int64_t together = loop_ ? loop_pixels_per_row(problem_, cols, last, model_.machine)
+                             : last * m_.taps_per_step <= dim_ ? m_.taps_per_step
+                                                               : 1;
+    const auto tiles = static_cast<double>(ceil_div(form_.most_in_channels(), m_.tile_k));
+    return (static_cast<double>(ceil_div(cols, taps_per_step())) * (tiles - 1) +
+            static_cast<double>(ceil_div(cols, together))) /
+           tiles;
   }
   double weight_cycles() const {
     const int64_t n_blocks = ceil_div(out_, dim_);
@@ -226,10 +238,7 @@ class Rough {
     }
     const double per_block =
         static_cast<double>(dim_) + std::max(pixels() - rows, static_cast<double>(steps - 1) * kStepFloor);
-    const int64_t per_step = taps_per_step();
-    return static_cast<double>(m_.tile_kernel_rows * ceil_div(m_.tile_kernel_cols, per_step) * k_blocks *
-                               n_blocks) *
-           per_block;
+    return static_cast<double>(m_.tile_kernel_rows * k_blocks * n_blocks) * tap_groups() * per_block;
   }
 
   const Problem& problem_;

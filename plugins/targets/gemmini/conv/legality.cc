@@ -60,13 +60,16 @@ class Terms {
   }
   std::string a_rows() const {
     return fmt::format(
-        "(ite (= interface 0) (* {} tile_kernel_rows tile_kernel_cols {} {}) (* tile_batch {} {} {}))",
+        "(ite (= interface 0) (* {} tile_kernel_rows tile_kernel_cols {} {}) (+ (* tile_batch {} {} {}) "
+        "(- taps_per_step 1)))",
         pixel_blocks(), blocks("tile_k"), dim_, patch(problem_.rows, "tile_rows", "tile_kernel_rows"),
         patch(problem_.cols, "tile_cols", "tile_kernel_cols"), blocks("tile_k"));
   }
   std::string b_rows() const {
-    return fmt::format("(* tile_kernel_rows {} {} {} {})", cut("tile_kernel_cols", "taps_per_step"),
-                       blocks("tile_k"), blocks("tile_n"), dim_);
+    const std::string groups =
+        fmt::format("(ite (> (* taps_per_step {}) {}) tile_kernel_cols {})", by_form(&Form::most_in_channels),
+                    dim_, cut("tile_kernel_cols", "taps_per_step"));
+    return fmt::format("(* tile_kernel_rows {} {} {} {})", groups, blocks("tile_k"), blocks("tile_n"), dim_);
   }
   std::string slots(const char* knob, const std::string& tiles) const {
     return fmt::format("(ite (= {0} 2) {1} (+ 1 {0}))", knob, tiles);
@@ -155,9 +158,10 @@ std::vector<LegalityRule> legality_rules(const Problem& problem, const Machine& 
       "store_schedule=deferred keeps a finished tile while the next one is summed up: it needs "
       "acc_buffering=2");
   if (values_of(Knob::kTapsPerStep).size() > 1)
-    add("taps_per_step", wire::ConstraintKind::Dependency, "(=> (> taps_per_step 1) (= interface 1))",
+    add("taps_per_step", wire::ConstraintKind::Dependency,
+        fmt::format("(=> (> taps_per_step 1) (and (= interface 1) (<= tile_k {})))", dim),
         "several taps of a step are neighbouring pixels of a patch: taps_per_step={taps_per_step} needs "
-        "interface=direct");
+        "interface=direct and one block of channels in a tile, tile_k={tile_k}");
   if (values_of(Knob::kTapsPerStep).size() > 1)
     rules.push_back(
         capacity("repeated_pixels", "(> taps_per_step 1)", terms.a_bytes(), scratchpad / 2,

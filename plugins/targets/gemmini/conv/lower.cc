@@ -27,10 +27,9 @@ Status check_primitives(const Problem& problem, const Mapping& m, const Machine&
   if (m.store_schedule == StoreSchedule::kDeferred && m.acc_buffers != 2)
     return refuse("store_schedule=deferred needs acc_buffering=2");
   if (m.taps_per_step > 1) {
-    const int64_t channels = form.most_in_channels();
-    if (m.interface != Interface::kDirect || problem.cols.dilation != 1 || form.groups.size() != 1 ||
-        m.taps_per_step * channels > dim || m.taps_per_step > problem.cols.kernel ||
-        form.weight_col != channels * form.weight_channel)
+    const int64_t channels = (form.most_in_channels() - 1) % dim + 1;  // of the last block
+    if (m.interface != Interface::kDirect || m.tile_k > dim || problem.cols.dilation != 1 ||
+        form.groups.size() != 1 || m.taps_per_step * channels > dim || m.taps_per_step > problem.cols.kernel)
       return refuse("several taps of a step need a direct convolution of few channels without dilation");
   }
   return check_capacity(problem, m, machine);

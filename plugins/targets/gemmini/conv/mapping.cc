@@ -163,14 +163,17 @@ Footprint footprint(const Problem& problem, const Mapping& m, const Machine& mac
   const int64_t k_blocks = ceil_div(m.tile_k, dim), n_blocks = ceil_div(m.tile_n, dim);
   const int64_t lines = m.tile_batch * m.tile_rows;
   const int64_t blocks = pixel_blocks(problem, m.interface, dim, lines, m.tile_cols);
-  const int64_t groups_of_taps = m.tile_kernel_rows * ceil_div(m.tile_kernel_cols, m.taps_per_step);
+  // Blocks of weights for one kernel row; a tile of more channels takes its taps one by one.
+  const int64_t together = in_channels * m.taps_per_step <= dim ? m.taps_per_step : 1;
+  const int64_t groups_of_taps = m.tile_kernel_rows * ceil_div(m.tile_kernel_cols, together);
   if (m.interface == Interface::kIm2col) {
     result.a_block_rows = dim;
     result.a_rows = blocks * m.tile_kernel_rows * m.tile_kernel_cols * k_blocks * dim;
   } else {
     result.a_block_rows = m.tile_batch * problem.rows.patch(m.tile_rows, m.tile_kernel_rows) *
                           problem.cols.patch(m.tile_cols, m.tile_kernel_cols);
-    result.a_rows = result.a_block_rows * k_blocks;
+    // Repeated pixels are written to rows before the patch as well.
+    result.a_rows = result.a_block_rows * k_blocks + m.taps_per_step - 1;
   }
   result.b_rows = groups_of_taps * k_blocks * n_blocks * dim;
   result.c_rows = blocks * n_blocks * dim;

@@ -37,7 +37,9 @@ enum class InnerOrder : uint8_t { kTapsOutside = 0, kChannelsOutside = 1 };
 struct Mapping {
   uint32_t form = 0;  // index in Problem.forms
   Interface interface = Interface::kIm2col;
-  uint32_t taps_per_step = 1;  // neighbouring taps of a kernel row that one array step takes
+  // Neighbouring taps of a kernel row that one array step takes, of tiles of so few input channels that they
+  // fit.
+  uint32_t taps_per_step = 1;
   int64_t tile_batch = 1, tile_rows = 1, tile_cols = 1;  // output pixels
   int64_t tile_k = 1, tile_n = 1;                        // input and output channels of a group
   int64_t tile_kernel_rows = 1, tile_kernel_cols = 1;

@@ -159,8 +159,9 @@ class Builder {
     };
     // A single block of channels needs no block stride, but the hardware wants one no less than a move's
     // rows.
-    a_stream_ =
-        load(0, input_step_, mapping_.tile_k > dim_ ? needs_.a_block_rows : dim_, mapping_.taps_per_step);
+    const int64_t block_rows = mapping_.tile_k > dim_ ? needs_.a_block_rows : dim_;
+    a_stream_ = load(0, input_step_, block_rows, 1);
+    a_repeated_ = load(0, input_step_, block_rows, mapping_.taps_per_step);
     b_stream_ = load(1, form_.weight_channel, dim_, 1);
     d_stream_ = load(2, 4 * problem_.bias_strides.col, dim_, 1);
     ConfigSt store;
@@ -183,7 +184,9 @@ class Builder {
     n_blocks_ = ceil_div(tile.out.count, dim_);
     patch_rows_ = problem_.rows.patch(tile.rows.count, tile.kernel_rows.count);
     patch_cols_ = problem_.cols.patch(tile.cols.count, tile.kernel_cols.count);
-    a_base_ = slot_row(a_slot, needs_.a_rows, false);
+    // Taps together where their channels fit; repeated pixels need rows before the patch.
+    per_step_ = tile.in.count * mapping_.taps_per_step <= dim_ ? mapping_.taps_per_step : 1;
+    a_base_ = slot_row(a_slot, needs_.a_rows, false) + mapping_.taps_per_step - 1;
     b_base_ = slot_row(b_slot, needs_.b_rows, true);
     c_base_ = c_slot * static_cast<int64_t>(machine_.loop_accumulator_rows());
     number_ = new_tile(0);
@@ -256,7 +259,7 @@ class Builder {
   // --- Steps
 
   void add_steps() {
-    const int64_t per_step = mapping_.taps_per_step;
+    const int64_t per_step = per_step_;
     const int64_t groups = ceil_div(tile_->kernel_cols.count, per_step);
     const auto taps_and_channels = [&](auto visit) {
       for (int64_t ky = 0; ky < tile_->kernel_rows.count; ++ky)
@@ -274,13 +277,13 @@ class Builder {
   }
 
   int64_t b_row(int64_t ky, int64_t group, int64_t k, int64_t n) const {
-    const int64_t groups = ceil_div(tile_->kernel_cols.count, mapping_.taps_per_step);
+    const int64_t groups = ceil_div(tile_->kernel_cols.count, per_step_);
     return (((ky * groups + group) * k_blocks_ + k) * n_blocks_ + n) * dim_;
   }
 
   // All pixels of the tile stream against one block of weights.
   void add_weight_steps(int64_t ky, int64_t group, int64_t k, int64_t n) {
-    const int64_t per_step = mapping_.taps_per_step, kx = group * per_step;
+    const int64_t per_step = per_step_, kx = group * per_step;
     const int64_t taps = std::min(per_step, tile_->kernel_cols.count - kx);
     const int64_t channels = std::min(dim_, tile_->in.count - k * dim_);
     const auto depth = static_cast<uint16_t>(per_step > 1 ? taps * channels : channels);
@@ -335,11 +338,12 @@ class Builder {
   };
 
   void add_load(char operand, uint64_t dram, uint32_t local, int64_t rows, int64_t cols, uint32_t first_use) {
-    const uint16_t stream = operand == 'a' ? a_stream_ : operand == 'b' ? b_stream_ : d_stream_;
+    const uint16_t a_stream = per_step_ > 1 ? a_repeated_ : a_stream_;
+    const uint16_t stream = operand == 'a' ? a_stream : operand == 'b' ? b_stream_ : d_stream_;
     const Operand target{local, static_cast<uint16_t>(rows), static_cast<uint16_t>(cols)};
     // A row at a time: a beat each block, the requests of narrow rows, repeated pixels.
     const auto blocks = static_cast<double>(ceil_div(cols, dim_));
-    const double row = std::max({blocks, kNarrowRow, operand == 'a' ? mapping_.taps_per_step : 1.0});
+    const double row = std::max({blocks, kNarrowRow, operand == 'a' ? static_cast<double>(per_step_) : 1.0});
     loads_.push_back({operand, stream, first_use == kNever ? 0 : first_use, static_cast<double>(rows) * row,
                       mvin(dram, target, schedule_.streams[stream].state)});
   }
@@ -433,29 +437,33 @@ class Builder {
   }
 
   void load_weights() {
-    const int64_t per_step = mapping_.taps_per_step;
-    for (int64_t ky = 0; ky < tile_->kernel_rows.count; ++ky) {
-      for (int64_t kx = 0; kx < tile_->kernel_cols.count; kx += per_step) {
-        for (int64_t k = 0; k < k_blocks_; ++k) {
-          const int64_t channels = std::min(dim_, tile_->in.count - k * dim_);
-          const int64_t rows =
-              per_step > 1 ? std::min(per_step, tile_->kernel_cols.count - kx) * channels : channels;
-          for (int64_t n = 0; n < n_blocks_; n += mapping_.load_width_b) {
-            const int64_t blocks = std::min<int64_t>(mapping_.load_width_b, n_blocks_ - n);
-            const int64_t cols = std::min(blocks * dim_, tile_->out.count - n * dim_);
-            const int64_t row = b_row(ky, kx / per_step, k, n);
-            uint32_t use = kNever;
-            for (int64_t b = 0; b < blocks; ++b)
-              use = std::min(use, first_use_b_[static_cast<size_t>(row + b * dim_)]);
-            const int64_t element = group_->weights + (tile_->kernel_rows.first + ky) * form_.weight_row +
-                                    (tile_->kernel_cols.first + kx) * form_.weight_col +
-                                    (tile_->in.first + k * dim_) * form_.weight_channel + tile_->out.first +
-                                    n * dim_;
-            add_load('b', addresses_[form_.weights] + static_cast<uint64_t>(element),
-                     scratchpad_address(static_cast<uint32_t>(b_base_ + row)), rows, cols, use);
-          }
-        }
-      }
+    for (int64_t ky = 0; ky < tile_->kernel_rows.count; ++ky)
+      for (int64_t kx = 0; kx < tile_->kernel_cols.count; ++kx)
+        for (int64_t k = 0; k < k_blocks_; ++k) load_weight_rows(ky, kx, k);
+  }
+
+  // One tap's rows of a block of input channels; taps of one step lie one after the other.
+  void load_weight_rows(int64_t ky, int64_t kx, int64_t k) {
+    const int64_t channels = std::min(dim_, tile_->in.count - k * dim_);
+    const int64_t taps = std::min(per_step_, tile_->kernel_cols.count - kx / per_step_ * per_step_);
+    // In DRAM as well, when a tap has no other channels: one move brings all of them.
+    const bool together = taps > 1 && form_.weight_col == channels * form_.weight_channel;
+    if (together && kx % per_step_ != 0) return;
+    const int64_t rows = together ? taps * channels : channels;
+    for (int64_t n = 0; n < n_blocks_; n += mapping_.load_width_b) {
+      const int64_t blocks = std::min<int64_t>(mapping_.load_width_b, n_blocks_ - n);
+      const int64_t cols = std::min(blocks * dim_, tile_->out.count - n * dim_);
+      const int64_t row = b_row(ky, kx / per_step_, k, n);
+      uint32_t use = kNever;
+      for (int64_t b = 0; b < blocks; ++b)
+        use = std::min(use, first_use_b_[static_cast<size_t>(row + b * dim_)]);
+      const int64_t element = group_->weights + (tile_->kernel_rows.first + ky) * form_.weight_row +
+                              (tile_->kernel_cols.first + kx) * form_.weight_col +
+                              (tile_->in.first + k * dim_) * form_.weight_channel + tile_->out.first +
+                              n * dim_;
+      add_load('b', addresses_[form_.weights] + static_cast<uint64_t>(element),
+               scratchpad_address(static_cast<uint32_t>(b_base_ + row + kx % per_step_ * channels)), rows,
+               cols, use);
     }
   }
 
@@ -583,12 +591,13 @@ class Builder {
   Schedule schedule_;
   bool direct_ = false;
   int64_t input_step_ = 0;  // elements from one loaded pixel to the next
-  uint16_t a_stream_ = 0, b_stream_ = 0, c_stream_ = 0, d_stream_ = 0;
+  uint16_t a_stream_ = 0, a_repeated_ = 0, b_stream_ = 0, c_stream_ = 0, d_stream_ = 0;
   int64_t c_turn_ = 0, last_a_slot_ = -1, last_b_slot_ = -1, last_c_slot_ = -1;
   // Of the tile at work.
   const Tile* tile_ = nullptr;
   const Group* group_ = nullptr;
   uint32_t number_ = 0;
+  int64_t per_step_ = 1;             // neighbouring taps in one step
   double work_ = 0, last_work_ = 0;  // cycles of the tile's steps, and of those before
   int64_t k_blocks_ = 1, n_blocks_ = 1, patch_rows_ = 1, patch_cols_ = 1;
   int64_t a_base_ = 0, b_base_ = 0, c_base_ = 0;

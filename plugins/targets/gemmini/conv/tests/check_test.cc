@@ -41,6 +41,7 @@ std::vector<Kernel> kernels() {
   taps.tile_k = 16;
   taps.load_width_a = 1;
   taps.taps_per_step = 3;
+  Mapping mixed = taps;  // 16 channels tap by tap, then 4 of them with three taps a step
   ConvCase depthwise = plain;
   depthwise.groups = 20;
   depthwise.in_channels = depthwise.out_channels = 1;
@@ -58,8 +59,9 @@ std::vector<Kernel> kernels() {
   wide.quantizes = false;
   Mapping full = direct;
   full.store_width = 1;
-  return {{"im2col", plain, im2col},          {"direct", plain, direct}, {"taps", first, taps},
-          {"depthwise", depthwise, diagonal}, {"turned", turned, small}, {"full width", wide, full}};
+  return {{"im2col", plain, im2col}, {"direct", plain, direct},          {"taps", first, taps},
+          {"mixed", plain, mixed},   {"depthwise", depthwise, diagonal}, {"turned", turned, small},
+          {"full width", wide, full}};
 }
 
 bool accepts(const Problem& problem, const Kernel& kernel, const Machine& machine,

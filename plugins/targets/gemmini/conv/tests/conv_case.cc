@@ -176,7 +176,7 @@ ConvCase random_case(Random& random, int64_t most_channels) {
   if (vendor) {
     c.bias = random.below(2) == 0 ? "f" : "";
     c.relu = random.below(2) == 0;
-    if (c.groups == 1 && random.below(2) == 0) c.in_channels = pick({1, 2, 3, 4, 7});
+    if (c.groups == 1 && random.below(2) == 0) c.in_channels = pick({1, 2, 3, 4, 7, 18, 20});
     return c;
   }
   if (random.below(6) == 0) c.input_order = "bfyx";

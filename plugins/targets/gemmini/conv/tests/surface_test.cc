@@ -173,7 +173,7 @@ TEST(ConvLibrary, TilesFitAndCannotGrow) {
   const MachineModel model = default_model();
   Random random(3, 1);
   size_t planned = 0;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 40; ++i) {
     ConvCase layer = random_case(random, 200);
     layer.rows = layer.rows * 5;
     layer.cols = layer.cols * 5;
@@ -202,7 +202,7 @@ TEST(ConvLibrary, TilesFitAndCannotGrow) {
     expect_full(&Mapping::tile_kernel_cols, problem.cols.kernel);
     expect_right(layer, problem, *mapping, model.machine);
   }
-  EXPECT_GT(planned, 15u);
+  EXPECT_GT(planned, 10u);
 }
 
 TEST(ConvLibrary, HasNoPlanForWhatItsLoopCannotSay) {
