@@ -33,6 +33,11 @@ bool are_dims(std::span<const int64_t> values, size_t rank) {
   return values.size() <= rank && is_permutation(values, rank);
 }
 
+// No dim is in both.
+bool are_apart(std::span<const int64_t> x, std::span<const int64_t> y) {
+  return std::find_first_of(x.begin(), x.end(), y.begin(), y.end()) == x.end();
+}
+
 bool holds_s8(DType dtype) {
   return dtype == DType::S8 || dtype == DType::S16 || dtype == DType::S32;
 }
@@ -99,6 +104,7 @@ Status GraphReader::check_structure() const {
       if (lhs_batch.size() != rhs_batch.size() || lhs_contract.size() != rhs_contract.size() ||
           !are_dims(lhs_batch, rank(0)) || !are_dims(lhs_contract, rank(0)) ||
           !are_dims(rhs_batch, rank(1)) || !are_dims(rhs_contract, rank(1)) ||
+          !are_apart(lhs_batch, lhs_contract) || !are_apart(rhs_batch, rhs_contract) ||
           own + lhs_batch.size() + 2 * lhs_contract.size() != rank(0) + rank(1))
         return bad(i, "is a matmul whose dims do not fit");
     }

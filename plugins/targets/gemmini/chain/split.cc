@@ -71,13 +71,16 @@ class Splitter {
       if (!taken[id]) continue;
       auto node = std::make_unique<wire::NodeT>(reader_.node(id));
       renumbered[id] = node->id = static_cast<uint32_t>(stage.nodes.size());
-      if (id != root && cuts_.contains(id)) {
+      const bool is_cut = id != root && cuts_.contains(id);
+      if (is_cut) {
         node->op = "parameter";
         node->operands.clear();
         node->attributes.clear();
       }
       for (uint32_t& operand : node->operands) operand = renumbered[operand];
-      if (node->op == "parameter") stage.workload.inputs.push_back(node->id);
+      const auto& inputs = workload_.inputs;
+      if (is_cut || std::find(inputs.begin(), inputs.end(), id) != inputs.end())
+        stage.workload.inputs.push_back(node->id);
       stage.workload.nodes.push_back(std::move(node));
       stage.nodes.push_back(id);
     }
