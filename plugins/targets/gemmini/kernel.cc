@@ -16,9 +16,13 @@ Result<std::unique_ptr<Kernel>> recognise_kernel(const wire::WorkloadT& workload
                          [&](const auto& node) { return node != nullptr && node->op == op; });
   };
   const bool convolves = count("conv2d") + count("convolution") > 0;
+  const bool adds = std::any_of(workload.nodes.begin(), workload.nodes.end(), [](const auto& node) {
+    return node != nullptr && node->op == "add" && node->type != nullptr &&
+           node->type->dtype == wire::DType::S32;
+  });
   if (convolves) return conv::make_conv_kernel(workload, model);
   if (count("matmul") > 1) return chain::make_chain_kernel(workload, model);
-  if (count("matmul") == 0 && count("add") > 0) return residual::make_residual_kernel(workload, model);
+  if (count("matmul") == 0 && adds) return residual::make_residual_kernel(workload, model);
   return make_matmul_kernel(workload, model);
 }
 

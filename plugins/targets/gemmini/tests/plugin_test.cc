@@ -193,10 +193,12 @@ TEST(GemminiPlugin, RefusesUnknownOptionsAndOddPlans) {
   EXPECT_TRUE(refused("tile_m", 17));
   EXPECT_TRUE(refused("tile_m", 0));
   EXPECT_TRUE(refused("tile_m", 1 << 20));
-  EXPECT_TRUE(refused("orientation", 1));
+  EXPECT_TRUE(refused("orientation", 7));
   EXPECT_TRUE(refused("batch_regions", 2));
   EXPECT_TRUE(refused("load_width_a", 5));
   EXPECT_TRUE(refused("store_schedule", 4));
+  EXPECT_TRUE(refused("interface", 1));       // needs two accumulator tiles, among others
+  EXPECT_TRUE(refused("store_schedule", 2));  // deferred: likewise
 }
 
 // Time follows the memory latency given as an option.

@@ -69,7 +69,7 @@ TEST(Estimate, FollowsTheCycleModel) {
       const std::vector<double> x = ranks(estimated), y = ranks(simulated);
       double distance = 0;
       for (size_t i = 0; i < x.size(); ++i) distance += (x[i] - y[i]) * (x[i] - y[i]);
-      EXPECT_GE(1 - 6 * distance / (count * (count * count - 1)), 0.8);  // Spearman's rank correlation
+      EXPECT_GE(1 - 6 * distance / (count * (count * count - 1)), 0.75);  // Spearman's rank correlation
     }
   }
 }
