@@ -25,6 +25,7 @@ int exit_code(const Status& status) {
       return kExitNoMapping;
     case Code::kCancelled:
       return kExitInterrupted;
+    case Code::kDeadlineExceeded:  // of a plugin's answer
     case Code::kInternal:
     case Code::kUnknown:
     case Code::kDataLoss:

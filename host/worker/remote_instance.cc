@@ -187,7 +187,7 @@ class RemoteInstance final : public wire::Instance {
                 output.empty() ? what : what + "\nits last output: " + tail(output));
     }
     return fate_ == Fate::kTimedOut ? Status(Code::kDeadlineExceeded, what)
-                                    : Status(Code::kUnavailable, what);
+                                    : Status(Code::kInternal, what);
   }
 
   struct Slot {

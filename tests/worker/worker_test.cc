@@ -220,7 +220,7 @@ TEST(Worker, RefusalsOfTheLoaderComeBack) {
 
 TEST(Worker, AProgramThatIsNoneIsUnavailable) {
   EXPECT_EQ(open("target", "trouble", {}, {}, "/nonexistent/zomboss").status().code(), Code::kUnavailable);
-  EXPECT_EQ(open("target", "trouble", {}, {}, "/bin/true").status().code(), Code::kUnavailable);
+  EXPECT_EQ(open("target", "trouble", {}, {}, "/bin/true").status().code(), Code::kInternal);
 }
 
 TEST(Worker, ItsEndIsSeenWhateverTheHostDoesMeanwhile) {

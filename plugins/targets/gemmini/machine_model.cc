@@ -66,6 +66,8 @@ Result<MachineModel> read_machine(const wire::ModelT& model) {
   result.memory = {reader.param("BUS_BYTES"), reader.param("INFLIGHT"), latency, {latency}, 0};
   ZB_TRY(reader.status());
   ZB_TRY(check_machine(machine));
+  if (machine.execute_entries < 2)
+    return invalid_argument("gemmini: EX_ENTRIES must be at least 2: a preload waits for its computation");
   if (machine.max_move_bytes < 4 * machine.dim)
     return invalid_argument(fmt::format("gemmini: MAX_BYTES={} is less than one accumulator row of {} bytes",
                                         machine.max_move_bytes, 4 * machine.dim));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <iterator>
@@ -51,6 +52,8 @@ Result<std::string> read_file(const std::string& path) {
   if (file.gcount() > kMaxTimingBytes)
     return invalid_argument(
         fmt::format("gemmini: option 'timing_file': {} has more than {} bytes", path, kMaxTimingBytes));
+  if (file.bad() || !file.eof())
+    return invalid_argument(fmt::format("gemmini: option 'timing_file': {} is no readable file", path));
   text.resize(static_cast<size_t>(file.gcount()));
   return text;
 }
@@ -71,6 +74,11 @@ Result<TargetOptions> read_options(const wire::OptionsT& options) {
       ZB_ASSIGN(result.simulate.latencies, latencies(*option));
     } else if (option->key == "scenarios") {
       ZB_ASSIGN(result.simulate.scenarios, latencies(*option));
+      std::vector<uint32_t> sorted = result.simulate.scenarios;
+      std::sort(sorted.begin(), sorted.end());
+      const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+      if (twice != sorted.end())
+        return invalid_argument(fmt::format("gemmini: option 'scenarios' has {} twice", *twice));
     } else if (option->key == "command_gap") {
       ZB_ASSIGN(result.simulate.command_gap, number(1'000));
     } else if (option->key == "timeline_spans") {

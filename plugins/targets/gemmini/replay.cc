@@ -133,11 +133,14 @@ void Replay::configure(const Command& command) {
   }
 }
 
+// Places stores, the oldest first, until none of these rows waits for one.
 void Replay::settle(uint32_t row, uint32_t rows) {
-  uint32_t pending = 0;
-  for_blocks(accumulator_, row, rows,
-             [&](const Block& block) { pending = std::max(pending, block.pending); });
-  for (; pending > 0; --pending) place_store();
+  const auto waits = [&] {
+    bool any = false;
+    for_blocks(accumulator_, row, rows, [&](const Block& block) { any = any || block.pending > 0; });
+    return any;
+  };
+  while (!pending_.empty() && waits()) place_store();
 }
 
 void Replay::add_load(const Command& load) {

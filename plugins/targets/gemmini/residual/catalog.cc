@@ -18,6 +18,7 @@ constexpr size_t kMaxRows = 192;  // beside those that are always there
 constexpr size_t kMaxOfFamily =
     16;  // of one tile, shape and interface: the estimate is least sure between them
 constexpr size_t kMaxReplayed = 1500;  // mappings; those of the fewest, widest moves
+constexpr double kMaxMoves = 3e6;      // of all of them together
 
 class CatalogMaker {
  public:
@@ -74,9 +75,13 @@ class CatalogMaker {
   void replay() {
     std::stable_sort(legal_.begin(), legal_.end());
     std::unordered_set<uint64_t> kernels;
+    double moves = 0;
     for (const Ranked& each : legal_) {
-      if (replayed_ == kMaxReplayed) break;
+      if (replayed_ == kMaxReplayed || moves > kMaxMoves) break;
       ++replayed_;
+      const Shape& shape = problem_.shapes[mapping(each.values).shape];
+      moves += 3.0 * static_cast<double>(shape.outer.size()) *
+               static_cast<double>(row_blocks(shape, dim_) * col_blocks(shape, dim_));
       const Forecast forecast = residual::forecast(problem_, mapping(each.values), model_);
       if (kernels.insert(forecast.kernel).second)
         ranked_.insert({forecast.estimate.cycles, each.values});

@@ -26,7 +26,7 @@ constexpr Key kKeys[] = {
     {"front_latency", &TimingParameters::front_latency, 0, 100},
     {"front_capacity", &TimingParameters::front_capacity, 4, 1024},
     {"load_entries", &TimingParameters::load_entries, 1, 64},
-    {"execute_entries", &TimingParameters::execute_entries, 1, 64},
+    {"execute_entries", &TimingParameters::execute_entries, 2, 64},
     {"store_entries", &TimingParameters::store_entries, 1, 64},
     {"array_latency", &TimingParameters::array_latency, 2, 512},
     {"matmuls_in_flight", &TimingParameters::matmuls_in_flight, 1, 64},
