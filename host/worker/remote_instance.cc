@@ -186,8 +186,7 @@ class RemoteInstance final : public wire::Instance {
       on_event_(fate_ == Fate::kTimedOut ? "timeout" : "crash",
                 output.empty() ? what : what + "\nits last output: " + tail(output));
     }
-    return fate_ == Fate::kTimedOut ? Status(Code::kDeadlineExceeded, what)
-                                    : Status(Code::kInternal, what);
+    return fate_ == Fate::kTimedOut ? Status(Code::kDeadlineExceeded, what) : Status(Code::kInternal, what);
   }
 
   struct Slot {

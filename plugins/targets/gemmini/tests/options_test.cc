@@ -149,6 +149,8 @@ TEST(GemminiOptions, ATimingFileIsRead) {
 }
 
 TEST(GemminiOptions, ErrorsNameTheOption) {
+  EXPECT_NE(error_of({{"scenarios", "20,40,20"}}).find("'scenarios' has 20 twice"), std::string::npos);
+  EXPECT_NE(error_of({{"timing_file", "/"}}).find("no readable file"), std::string::npos);
   EXPECT_EQ(error_of({{"speed", "1"}}),
             "gemmini: no option 'speed'; there are latency, scenarios, command_gap, preset, timing_file, "
             "timeline_spans and strict");

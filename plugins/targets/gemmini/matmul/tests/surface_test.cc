@@ -121,6 +121,9 @@ TEST(Surface, RulesForHostAndCodeAgree) {
   small.machine.scratchpad_rows = 256;
   small.machine.accumulator_rows = 64;
   expect_rules_agree(gemm(64, 128, 64), small);
+  MachineModel odd = default_model(8);  // half of the accumulator is no whole number of blocks
+  odd.machine.accumulator_rows = 70;
+  expect_rules_agree(gemm(32, 32, 32), odd);
 }
 
 TEST(Surface, HoldsHalvedMemoriesAgainstTheTiles) {
@@ -246,6 +249,12 @@ TEST(Surface, EveryRowVerifiesWithOtherArrays) {
   expect_rows_right(gemm(20, 13, 24), default_model(4));
   expect_rows_right(gemm(33, 32, 40), default_model(8));
   expect_rows_right(gemm(70, 96, 65), default_model(32));
+}
+
+TEST(Surface, EveryRowVerifiesWithHalvesOfNoWholeBlocks) {
+  MachineModel odd = default_model(8);
+  odd.machine.accumulator_rows = 70;
+  expect_rows_right(gemm(32, 32, 32), odd);
 }
 
 TEST(Bound, CountsTheArrayAndEachByteOnce) {
