@@ -141,6 +141,21 @@ Status GraphReader::refusal() const {
   return unimplemented(std::move(text));
 }
 
+Status GraphReader::add_boundary_buffers() {
+  if (workload_.outputs.empty()) return invalid_argument("gemmini: the workload has no output");
+  const auto add = [&](uint32_t id, wire::BufferRole role, uint32_t index) {
+    const wire::NodeT& from = node(id);
+    Buffer buffer{role == wire::BufferRole::Output ? "output" : from.name, role, index, *from.type, 0, {}};
+    if (buffer.name.empty()) buffer.name = fmt::format("input_{}", index);
+    const int64_t width = from.type->dtype == DType::S8 ? 1 : from.type->dtype == DType::S32 ? 4 : 8;
+    buffer.bytes = std::max<int64_t>(element_count(*from.type), 0) * width;
+    boundary_.buffers.push_back(std::move(buffer));
+  };
+  for (uint32_t i = 0; i < workload_.inputs.size(); ++i) add(workload_.inputs[i], wire::BufferRole::Input, i);
+  add(workload_.outputs[0], wire::BufferRole::Output, 0);
+  return {};
+}
+
 uint32_t GraphReader::constant_buffer(uint32_t id) {
   for (size_t i = 0; i < boundary_.buffers.size(); ++i) {
     const Buffer& buffer = boundary_.buffers[i];

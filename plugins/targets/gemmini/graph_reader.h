@@ -47,6 +47,11 @@ class GraphReader {
   // The output leaves as s8 though its values are s32 on the way: what is staged of it has one byte.
   void set_narrow_output(bool narrow) { narrow_output_ = narrow; }
 
+  // One buffer for each input, in order, and one for the first output, with the elements' own widths. An
+  // input that nothing reads may be of any type; it gets room all the same. Invalid argument when there is no
+  // output.
+  Status add_boundary_buffers();
+
   // Number of the constant's buffer, added when it is new.
   uint32_t constant_buffer(uint32_t id);
 

@@ -372,4 +372,19 @@ void Replay::place_store() {
   times_.store += left - begun;
 }
 
+uint64_t kernel_hash(std::span<const Command> commands, uint64_t seed) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  const auto mix = [&](uint64_t value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 32;
+  };
+  mix(seed);
+  for (const Command& command : commands) {
+    mix(command.funct);
+    mix(command.rs1);
+    mix(command.rs2);
+  }
+  return hash;
+}
+
 }  // namespace zomboss::gemmini

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "plugins/targets/gemmini/machine_model.h"
@@ -115,5 +116,9 @@ class Replay {
   uint32_t compute_banks_ = 0;
   ReplayTimes times_;
 };
+
+// Hash of a kernel's commands, for telling equal kernels apart from different ones; `seed` is what else makes
+// kernels different.
+uint64_t kernel_hash(std::span<const Command> commands, uint64_t seed);
 
 }  // namespace zomboss::gemmini

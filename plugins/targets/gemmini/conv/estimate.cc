@@ -52,20 +52,6 @@ double row_cycles(int64_t bytes, const MachineModel& model) {
   return std::max(beats, (model.memory.latency + 7.0) / model.memory.in_flight);
 }
 
-uint64_t hash_of(const std::vector<Command>& commands, uint32_t form) {
-  uint64_t hash = 0xcbf29ce484222325u + form;
-  const auto mix = [&](uint64_t value) {
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 32;
-  };
-  for (const Command& command : commands) {
-    mix(command.funct);
-    mix(command.rs1);
-    mix(command.rs2);
-  }
-  return std::max<uint64_t>(hash, 1);
-}
-
 // The macro tiles that begin at `begins` are the first of `all`; the others take as long as their later half.
 double replay(const std::vector<Command>& commands, const std::vector<size_t>& begins, size_t all,
               const MachineModel& model, uint32_t latency, uint32_t command_gap) {
@@ -269,7 +255,7 @@ Forecast forecast(const Problem& problem, const Mapping& mapping, const MachineM
       loops ? unrolled_loops(problem, mapping, model.machine, kReplayedSteps, kReplayedTiles, begins)
             : generate_code(build_schedule(problem, mapping, model.machine, kReplayedSteps, kReplayedTiles),
                             &begins);
-  if (begins.size() == all) result.kernel = hash_of(commands, mapping.form);
+  if (begins.size() == all) result.kernel = std::max<uint64_t>(kernel_hash(commands, mapping.form), 1);
   const uint32_t gap = loops ? 0 : model.memory.command_gap;
   double product = 0;
   for (const uint32_t latency : model.memory.latencies) {

@@ -49,7 +49,7 @@ class Recogniser {
     ZB_TRY(reader_.check_structure());
     check_each_node();
     ZB_TRY(reader_.refusal());
-    ZB_TRY(add_boundary_buffers());
+    ZB_TRY(reader_.add_boundary_buffers());
     const auto node = walk_to_convolution();
     ZB_TRY(reader_.refusal());
     if (!node) return internal_error("gemmini: no conv2d found and nothing refused");
@@ -114,22 +114,6 @@ class Recogniser {
       reader_.refuse(reader_.node(workload_.outputs[0]), "no conv2d leads here");
     for (size_t i = 1; i < workload_.outputs.size(); ++i)
       reader_.refuse(reader_.node(workload_.outputs[i]), "is a second output; gemmini takes one a workload");
-  }
-
-  Status add_boundary_buffers() {
-    if (workload_.outputs.empty()) return invalid_argument("gemmini: the workload has no output");
-    const auto add = [&](uint32_t id, wire::BufferRole role, uint32_t index) {
-      const wire::NodeT& node = reader_.node(id);
-      Buffer buffer{role == wire::BufferRole::Output ? "output" : node.name, role, index, *node.type, 0, {}};
-      if (buffer.name.empty()) buffer.name = fmt::format("input_{}", index);
-      const int64_t width = node.type->dtype == DType::S8 ? 1 : node.type->dtype == DType::S32 ? 4 : 8;
-      buffer.bytes = std::max<int64_t>(element_count(*node.type), 0) * width;
-      problem_.buffers.push_back(std::move(buffer));
-    };
-    for (uint32_t i = 0; i < workload_.inputs.size(); ++i)
-      add(workload_.inputs[i], wire::BufferRole::Input, i);
-    add(workload_.outputs[0], wire::BufferRole::Output, 0);
-    return {};
   }
 
   std::optional<uint32_t> walk_to_convolution() {

@@ -9,11 +9,10 @@
 #include <set>
 
 #include "plugins/targets/gemmini/matmul/estimate.h"
+#include "plugins/targets/gemmini/pipeline.h"
 
 namespace zomboss::gemmini {
 namespace {
-
-constexpr int64_t kGroups = 64;
 
 // Cycles in which rows must stream into the array: weights take dim cycles to enter and serve all rows of one
 // side.
@@ -72,40 +71,13 @@ wire::ScheduleT engine_schedule(const Problem& problem, const Mapping& mapping, 
   const Footprint needs = footprint(mapping, form);
   const int64_t tiles =
       static_cast<int64_t>(form.batches.size()) * needs.tiles_m * needs.tiles_n * needs.tiles_k;
-  const int64_t groups = std::min(tiles, kGroups);
   const ReplayTimes total = forecast(problem, mapping, model).estimate;
-  wire::ScheduleT schedule;
-  schedule.static_cost = total.cycles;
-  const auto add = [&](const char* engine, int64_t group, double cost, std::vector<uint32_t> predecessors) {
-    auto node = std::make_unique<wire::ScheduleNodeT>();
-    node->engine = engine;
-    const int64_t first = group * tiles / groups, last = (group + 1) * tiles / groups - 1;
-    node->label = first == last ? fmt::format("tile {}", first) : fmt::format("tiles {}..{}", first, last);
-    node->cost = cost / static_cast<double>(groups);
-    node->predecessors = std::move(predecessors);
-    schedule.nodes.push_back(std::move(node));
-  };
-  // How many groups the loads may run ahead of the array.
+  // Where every tile has its place, loads never wait for the array.
   const auto least = std::min(mapping.buffering_a, mapping.buffering_b);
-  const int64_t ahead = least == Buffering::kResident                              ? groups
+  const int64_t ahead = least == Buffering::kResident                              ? tiles
                         : least == Buffering::kDouble || mapping.batch_regions > 1 ? 2
                                                                                    : 1;
-  for (int64_t g = 0; g < groups; ++g) {
-    const auto load = static_cast<uint32_t>(3 * g);
-    std::vector<uint32_t> before_load, before_execute = {load}, before_store = {load + 1};
-    if (g > 0) {
-      before_load.push_back(load - 3);
-      before_execute.push_back(load - 2);
-      before_store.push_back(load - 1);
-    }
-    if (g >= ahead) before_load.push_back(static_cast<uint32_t>(3 * (g - ahead) + 1));
-    if (g >= static_cast<int64_t>(mapping.acc_buffers))
-      before_execute.push_back(static_cast<uint32_t>(3 * (g - mapping.acc_buffers) + 2));
-    add("ld", g, total.load, std::move(before_load));
-    add("ex", g, total.execute, std::move(before_execute));
-    add("st", g, total.store, std::move(before_store));
-  }
-  return schedule;
+  return tile_pipeline(total, tiles, ahead, static_cast<int64_t>(mapping.acc_buffers));
 }
 
 }  // namespace zomboss::gemmini

@@ -11,21 +11,6 @@
 namespace zomboss::gemmini {
 namespace {
 
-uint64_t hash_of(Interface interface, std::span<const Command> commands) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  const auto mix = [&](uint64_t value) {
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 32;
-  };
-  mix(static_cast<uint64_t>(interface));
-  for (const Command& command : commands) {
-    mix(command.funct);
-    mix(command.rs1);
-    mix(command.rs2);
-  }
-  return hash;
-}
-
 // The first `tiles` of `all` macro tiles are those of `commands`; the others take as long as the later half
 // of them.
 ReplayTimes replay(std::span<const Command> commands, std::span<const size_t> begins, int64_t tiles,
@@ -70,7 +55,7 @@ Forecast forecast(const Problem& problem, const Mapping& mapping, const MachineM
   const std::vector<Command> commands = generate_code(schedule, &begins);
 
   Forecast result;
-  result.kernel = hash_of(mapping.interface, commands);
+  result.kernel = kernel_hash(commands, static_cast<uint64_t>(mapping.interface));
   double product = 0;
   for (const uint32_t latency : model.memory.latencies) {
     const ReplayTimes times =

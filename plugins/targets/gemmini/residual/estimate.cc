@@ -15,21 +15,6 @@ namespace {
 
 constexpr int64_t kGroups = 64;
 
-uint64_t hash_of(const std::vector<Command>& commands, int64_t tiles) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  const auto mix = [&](uint64_t value) {
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 32;
-  };
-  mix(static_cast<uint64_t>(tiles));
-  for (const Command& command : commands) {
-    mix(command.funct);
-    mix(command.rs1);
-    mix(command.rs2);
-  }
-  return hash;
-}
-
 // About what the hardware makes of a loop.
 Mapping as_hardware(Mapping mapping, const Machine& machine) {
   mapping.interface = Interface::kPrimitives;
@@ -58,7 +43,8 @@ Forecast forecast(const Problem& problem, const Mapping& mapping, const MachineM
   const std::vector<Command> half =
       tiles == all ? std::vector<Command>() : lower_mapping(problem, replayed, model.machine, tiles / 2);
   Forecast result;
-  result.kernel = hash_of(loops ? lower_mapping(problem, mapping, model.machine, tiles) : commands, all);
+  result.kernel = kernel_hash(loops ? lower_mapping(problem, mapping, model.machine, tiles) : commands,
+                              static_cast<uint64_t>(all));
   double product = 0;
   for (const uint32_t latency : model.memory.latencies) {
     const uint32_t gap = loops ? 0 : model.memory.command_gap;

@@ -38,7 +38,7 @@ class Recogniser {
     if (workload_.outputs.empty()) return invalid_argument("gemmini: the workload has no output");
     check_each_node();
     ZB_TRY(reader_.refusal());
-    add_boundary_buffers();
+    ZB_TRY(reader_.add_boundary_buffers());
     const auto sum = walk_to_sum();
     if (sum) read_sum(*sum);
     ZB_TRY(reader_.refusal());
@@ -77,21 +77,6 @@ class Recogniser {
     }
     for (size_t i = 1; i < workload_.outputs.size(); ++i)
       reader_.refuse(reader_.node(workload_.outputs[i]), "is a second output; gemmini takes one a workload");
-  }
-
-  void add_boundary_buffers() {
-    const auto add = [&](uint32_t id, wire::BufferRole role, uint32_t index) {
-      const wire::NodeT& node = reader_.node(id);
-      Buffer buffer{role == wire::BufferRole::Output ? "output" : node.name, role, index, *node.type, 0, {}};
-      if (buffer.name.empty()) buffer.name = fmt::format("input_{}", index);
-      // An input that nothing reads may be of any type; it gets room all the same.
-      const int64_t width = node.type->dtype == DType::S8 ? 1 : node.type->dtype == DType::S32 ? 4 : 8;
-      buffer.bytes = std::max<int64_t>(element_count(*node.type), 0) * width;
-      problem_.buffers.push_back(std::move(buffer));
-    };
-    for (uint32_t i = 0; i < workload_.inputs.size(); ++i)
-      add(workload_.inputs[i], wire::BufferRole::Input, i);
-    add(workload_.outputs[0], wire::BufferRole::Output, 0);
   }
 
   // From the output up to the sum; views are of the value of the node reached so far.
